@@ -99,10 +99,8 @@ inline constexpr std::size_t verb_text_column = 12;
         const std::string form = form_of(*option);
         if (option->get_required())
             words.push_back(form);
-        else if (option->nonpositional())
-            optional.push_back("[" + form + "]");
         else
-            words.push_back("[" + form + "]");
+            (option->nonpositional() ? optional : words).push_back("[" + form + "]");
     }
     if (optional.size() > max_options)
         optional = {"[OPTION]..."};

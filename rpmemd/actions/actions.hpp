@@ -22,7 +22,7 @@ namespace rpmem::target {
 
 // The state of the target, shared by all actions.
 struct ActionContext {
-    PoolOptions store;
+    PoolOptions pool_options;
     std::filesystem::path state_dir;
     std::optional<StateDirectory> state; // nothing if state-dir cannot be used
     std::string state_problem;           // why state-dir cannot be used

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 // For reading, so that nothing on the medium changes.
 Result<Pool> open_to_check(ActionContext& context, const std::string& name) {
-    PoolOptions options = context.store;
+    PoolOptions options = context.pool_options;
     options.read_only = true;
     return open_pool(options, name, 0, context.log);
 }
@@ -35,7 +35,7 @@ const char* checked_state(const PoolFacts& facts, const Result<Pool>& pool, cons
 json checked(ActionContext& context, const std::string& name) {
     json entry = {{"name", name}, {"state", "faulty"},       {"problem", ""},
                   {"size", 0},    {"behind_since", nullptr}, {"repairs", json::array()}};
-    const auto facts = examine_pool(context.store, name);
+    const auto facts = examine_pool(context.pool_options, name);
     if (!facts) {
         entry["problem"] = facts.error().text;
         return entry;
@@ -57,7 +57,7 @@ json checked(ActionContext& context, const std::string& name) {
 } // namespace
 
 ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
-    RPMEM_ASSIGN(const auto facts, examine_pool(context.store, request.name));
+    RPMEM_ASSIGN(const auto facts, examine_pool(context.pool_options, request.name));
     auto pool = open_to_check(context, request.name);
     if (!pool && pool.error().code == EBUSY)
         return with_holder(context, request.name, std::move(pool).error());
@@ -77,7 +77,7 @@ ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
 // A pool that is large and sparse takes a while on kernels before 6.5, so the action looks for its
 // client after each.
 ActionResult check_all_pools(ActionContext& context, const ActionRequest& /*request*/) {
-    const std::filesystem::path& directory = context.store.poolset_dir;
+    const std::filesystem::path& directory = context.pool_options.poolset_dir;
     RPMEM_TRY(check_poolset_dir(directory));
     const Caller caller(STDIN_FILENO, STDOUT_FILENO);
     const FoundNames found = find_pool_sets(directory);

@@ -34,7 +34,7 @@ Result<std::string> pool_set_text(const ActionContext& context, const ActionRequ
     constexpr std::uint64_t largest = std::uint64_t{1} << 62; // so that sums fit into 64 bits
     if (request.size > largest)
         return invalid("--size {} is too large; the maximum is {}", request.size, largest);
-    const std::vector<std::string> parts = parts_of(request, context.store.poolset_dir);
+    const std::vector<std::string> parts = parts_of(request, context.pool_options.poolset_dir);
     std::string text = "PMEMPOOLSET\n";
     if (request.no_headers)
         text += "OPTION NOHDRS\n";
@@ -67,7 +67,7 @@ rpmem_pool_attr attributes_for(const ActionRequest& request) {
 }
 
 Result<std::uint64_t> create_pool_of(ActionContext& context, const ActionRequest& request) {
-    RPMEM_ASSIGN(auto pool, create_pool(context.store, request.name, request.size,
+    RPMEM_ASSIGN(auto pool, create_pool(context.pool_options, request.name, request.size,
                                         attributes_for(request), context.log));
     const std::uint64_t size = pool.size();
     RPMEM_TRY(pool.close());
@@ -78,14 +78,14 @@ Result<std::uint64_t> create_pool_of(ActionContext& context, const ActionRequest
 
 ActionResult create_set(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(const auto text, pool_set_text(context, request));
-    if (context.store.refuse_hidden)
-        RPMEM_TRY(check_new_part(context.store, request.name + std::string(part_suffix)));
-    RPMEM_TRY(write_pool_set(context.store, request.name, text));
+    if (context.pool_options.refuse_hidden)
+        RPMEM_TRY(check_new_part(context.pool_options, request.name + std::string(part_suffix)));
+    RPMEM_TRY(write_pool_set(context.pool_options, request.name, text));
     std::uint64_t size = 0;
     if (!request.set_only) {
         const auto created = create_pool_of(context, request);
         if (!created) {
-            static_cast<void>(unlink_pool_set(context.store, request.name));
+            static_cast<void>(unlink_pool_set(context.pool_options, request.name));
             return Failure(created.error());
         }
         size = *created;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The action digest computes digests of a pool, which rpmemctl verify, push and pull compare
 // instead of the data.
+#include "common/base/hex.hpp"
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/caller.hpp"
@@ -148,10 +149,11 @@ Result<Registration> register_reading(const ActionContext& context, const std::s
                        .user = {},
                        .address = printable(address.substr(0, address.find(' ')))}}));
     RPMEM_ASSIGN(auto parts, pool.identify_parts());
-    RPMEM_TRY(registration.adopt({.pool_set = (context.store.poolset_dir / name).lexically_normal(),
-                                  .parts = std::move(parts),
-                                  .attribute = pool.attribute(),
-                                  .headers = pool.lasting_headers()}));
+    RPMEM_TRY(registration.adopt(
+        {.pool_set = (context.pool_options.poolset_dir / name).lexically_normal(),
+         .parts = std::move(parts),
+         .attribute = pool.attribute(),
+         .headers = pool.lasting_headers()}));
     return registration;
 }
 
@@ -163,7 +165,7 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
         RPMEM_ASSIGN(except, read_except(STDIN_FILENO));
     }
     const Caller caller(STDIN_FILENO, STDOUT_FILENO);
-    PoolOptions options = context.store;
+    PoolOptions options = context.pool_options;
     options.read_only = true;
     auto pool = open_pool(options, request.name, 0, context.log);
     if (!pool)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/actions/document.hpp"
 
+#include "common/base/hex.hpp"
 #include "common/base/log.hpp"
 #include "common/base/shell_word.hpp"
 
@@ -13,23 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-template <typename T>
-std::string hex(const T& value) {
-    return hex_of(std::as_bytes(std::span(&value, 1)));
-}
-
 } // namespace
-
-std::string hex_of(std::span<const std::byte> bytes) {
-    std::string text;
-    text.reserve(2 * bytes.size());
-    constexpr std::string_view digits = "0123456789abcdef";
-    for (const std::byte byte : bytes) {
-        text += digits[std::to_integer<unsigned>(byte) >> 4];
-        text += digits[std::to_integer<unsigned>(byte) & 15];
-    }
-    return text;
-}
 
 json json_of(const LiveSession& session) {
     const SessionRecord& record = session.record;

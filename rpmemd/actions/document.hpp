@@ -7,8 +7,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <span>
-#include <string>
 #include <vector>
 
 namespace rpmem::target {
@@ -16,7 +14,6 @@ namespace rpmem::target {
 // The format number of all documents. Additional members do not change it.
 inline constexpr int document_format = 1;
 
-[[nodiscard]] std::string hex_of(std::span<const std::byte> bytes);
 [[nodiscard]] nlohmann::json json_of(const LiveSession& session);
 [[nodiscard]] nlohmann::json json_of(const std::vector<LiveSession>& sessions);
 [[nodiscard]] nlohmann::json json_of(const PartFacts& part);

@@ -25,7 +25,7 @@ Failure other_claim(const ActionRequest& request, const std::string& found) {
 
 // The shared lock keeps writers out. No byte of a part changes.
 ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
-    PoolOptions options = context.store;
+    PoolOptions options = context.pool_options;
     options.read_only = true;
     auto pool = open_pool(options, request.name, 0, context.log);
     if (!pool)

@@ -99,7 +99,7 @@ const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sess
 
 json summary(const ActionContext& context, const std::string& name) {
     json entry = {{"name", name}};
-    const auto pool = examine_pool(context.store, name);
+    const auto pool = examine_pool(context.pool_options, name);
     const auto sessions = sessions_of(context, name);
     const json record =
         pool ? record_members(context, *pool, is_in_use(*pool, sessions)) : json::object();
@@ -116,7 +116,7 @@ json summary(const ActionContext& context, const std::string& name) {
 } // namespace
 
 ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*request*/) {
-    const fs::path& directory = context.store.poolset_dir;
+    const fs::path& directory = context.pool_options.poolset_dir;
     RPMEM_TRY(check_poolset_dir(directory));
     const FoundNames found = find_pool_sets(directory);
     json sets = json::array();
@@ -126,7 +126,7 @@ ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*reque
 }
 
 ActionResult pool_info(ActionContext& context, const ActionRequest& request) {
-    RPMEM_ASSIGN(const auto pool, examine_pool(context.store, request.name));
+    RPMEM_ASSIGN(const auto pool, examine_pool(context.pool_options, request.name));
     const auto sessions = sessions_of(context, request.name);
     json parts = json::array();
     std::uint64_t allocated = 0;
@@ -136,7 +136,7 @@ ActionResult pool_info(ActionContext& context, const ActionRequest& request) {
     }
     const json record = record_members(context, pool, is_in_use(pool, sessions));
     json report{{"name", request.name},
-                {"poolset_dir", context.store.poolset_dir.native()},
+                {"poolset_dir", context.pool_options.poolset_dir.native()},
                 {"state", state_of(pool, sessions, record)},
                 {"headers", name_of(pool.headers)},
                 {"size", pool.size},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The members of a document that come from the record of a pool: its identity, its last writer, and
 // whether it may be behind.
+#include "common/base/hex.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
 #include "rpmemd/registry/pool_files.hpp"

@@ -29,7 +29,7 @@ constexpr std::array rows = {
 };
 
 ActionContext context_of(const Configuration& configuration, const Log& log) {
-    ActionContext context{.store = pool_options_of(configuration),
+    ActionContext context{.pool_options = pool_options_of(configuration),
                           .state_dir = configuration.state_dir,
                           .state = std::nullopt,
                           .state_problem = {},
@@ -62,7 +62,7 @@ ActionResult run(ActionContext& context, const ActionRequest& request) {
 
 std::vector<LiveSession> sessions_of(const ActionContext& context, const std::string& name) {
     std::vector<LiveSession> found;
-    const auto key = key_of(context.store.poolset_dir / name);
+    const auto key = key_of(context.pool_options.poolset_dir / name);
     if (key)
         for (const LiveSession& session : context.sessions)
             if (session.record.pool_set_key == *key)

@@ -28,7 +28,7 @@ ActionResult evict_session(ActionContext& context, const ActionRequest& request)
     if (!context.state)
         return no_state(context);
     RPMEM_ASSIGN(const auto evicted,
-                 evict(*context.state, request.name, context.store.part_mode, context.log));
+                 evict(*context.state, request.name, context.pool_options.part_mode, context.log));
     return json{{"evicted", json_of(evicted)}};
 }
 

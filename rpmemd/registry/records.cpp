@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/records.hpp"
 
+#include "common/base/hex.hpp"
 #include "common/base/log.hpp"
 
 #include <nlohmann/json.hpp>
@@ -21,35 +22,6 @@ constexpr std::uint64_t format_of(const SessionRecord&) { return 2; }
 constexpr std::uint64_t format_of(const PoolRecord&) { return 2; }
 constexpr std::size_t checksum_length = 2 * transport::digest_size; // in hexadecimal digits
 constexpr std::size_t text_start = checksum_length + 1;             // after the blank
-
-std::string hex_of(std::span<const std::byte> bytes) {
-    std::string text;
-    for (const std::byte byte : bytes)
-        text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return text;
-}
-
-std::optional<unsigned> digit_of(char character) {
-    if (character >= '0' && character <= '9')
-        return character - '0';
-    if (character >= 'a' && character <= 'f')
-        return character - 'a' + 10;
-    return std::nullopt;
-}
-
-// Returns false unless TEXT has exactly two digits for each of BYTES.
-bool decode_hex(std::string_view text, std::span<std::byte> bytes) {
-    if (text.size() != 2 * bytes.size())
-        return false;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        const auto high = digit_of(text[2 * i]);
-        const auto low = digit_of(text[2 * i + 1]);
-        if (!high || !low)
-            return false;
-        bytes[i] = static_cast<std::byte>(*high << 4 | *low);
-    }
-    return true;
-}
 
 // Encodes a record. describe() has the list of fields for Writer and Reader.
 class Writer {
@@ -214,10 +186,11 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     const std::string_view text = slot.substr(text_start, end - text_start);
     Digest claimed;
     const auto checksum = checksum_of(text);
-    if (!checksum || !decode_hex(slot.substr(0, checksum_length), claimed) || claimed != *checksum)
+    if (!checksum)
+        return damaged("a record whose checksum libcrypto cannot compute");
+    if (!decode_hex(slot.substr(0, checksum_length), claimed) || claimed != *checksum)
         return damaged(fmt::format("a record with checksum {}, expected {}",
-                                   printable(slot.substr(0, checksum_length)),
-                                   checksum ? hex_of(*checksum) : "one that needs more memory"));
+                                   printable(slot.substr(0, checksum_length)), hex_of(*checksum)));
     Reader reader(text);
     NewestRecord<Record> found;
     std::uint64_t format = 0;

@@ -49,7 +49,7 @@ int Session::milliseconds_to_connect() const {
     return connect_deadline_->poll_timeout();
 }
 
-PoolOptions Session::store_options() {
+PoolOptions Session::pool_options() {
     PoolOptions options = pool_options_of(configuration_, peer_gone_);
     options.failures = &failures_;
     options.header_copies = registration_.directory();
@@ -115,14 +115,14 @@ Result<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked)
                       "this session may only read (read-only), so it cannot create a pool");
     RPMEM_TRY(enter_unnamed());
     return adopt(
-        create_pool(store_options(), request.pool_set, request.pool_size, asked.attributes, log_),
+        create_pool(pool_options(), request.pool_set, request.pool_size, asked.attributes, log_),
         State::created, request);
 }
 
 Result<wire::InBandAttributes> Session::open(const PoolRequest& request) {
     RPMEM_TRY(check(request));
     RPMEM_TRY(enter_unnamed());
-    return adopt(open_pool(store_options(), request.pool_set, request.pool_size, log_),
+    return adopt(open_pool(pool_options(), request.pool_set, request.pool_size, log_),
                  State::opened, request);
 }
 

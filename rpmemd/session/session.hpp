@@ -120,7 +120,7 @@ private:
     [[nodiscard]] Result<> confine(wire::Provider provider);
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
-    [[nodiscard]] PoolOptions store_options();
+    [[nodiscard]] PoolOptions pool_options();
     Result<std::unique_ptr<LaneServer>> start_lanes(const PoolRequest& request);
     void warn_about(wire::Provider provider) const;
     void log_policy(wire::Provider provider, wire::PersistMethod method) const;

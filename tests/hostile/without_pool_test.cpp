@@ -21,7 +21,7 @@ TEST_F(WithoutAPool, HeartbeatsDoNotKeepTheSession) {
     constexpr std::chrono::seconds busy(20); // other tests run beside this one
     const auto began = Deadline::Clock::now();
     while (control.beat() && Deadline::Clock::now() - began < limit + busy)
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the rate of heartbeats
     EXPECT_GE(Deadline::Clock::now() - began, limit);
     const Ending ending = daemon.wait();
     EXPECT_TRUE(ending.in_time && !ending.by_signal);

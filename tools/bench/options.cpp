@@ -19,8 +19,8 @@ constexpr const char* usage = "Usage: rpmem-bench TARGET POOLSET [OPTION]...";
 
 constexpr const char* description =
     "Create the pool of POOLSET on TARGET, measure librpmem and rpmemd with it, and remove it. "
-    "Every "
-    "case is measured in rounds, in turn with raw TCP between two processes on the same machines; "
+    "Every case is measured in rounds, in turn with raw TCP between two processes on the same "
+    "machines; "
     "compare the quotients. tools/bench/run sets up a target on this machine.";
 
 constexpr const char* footer = R"text(Cases:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/headers/pool_header.hpp"
 
+#include "common/base/hex.hpp"
 #include "rpmemd/pools/headers/checksum.hpp"
 
 #include <elf.h>
@@ -84,15 +85,6 @@ void link_and_seal(std::vector<PoolHeader>& headers) {
     std::ranges::for_each(headers, seal);
 }
 
-std::string hex_of(std::span<const std::byte> bytes) {
-    std::string text;
-    for (const std::byte byte : bytes)
-        text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return text;
-}
-
-std::string hex_of(const Uuid& uuid) { return hex_of(std::as_bytes(std::span(uuid))); }
-
 // Returns the first field that must be the same in both headers but is not, and its values. Returns
 // an empty text if there is none.
 std::string difference(const PoolHeader& first, const PoolHeader& other) {
@@ -101,27 +93,27 @@ std::string difference(const PoolHeader& first, const PoolHeader& other) {
                            header.ro_compat_features);
     };
     const auto replicas = [](const PoolHeader& header) {
-        return hex_of(header.previous_replica_uuid) + " " + hex_of(header.next_replica_uuid);
+        return hex(header.previous_replica_uuid) + " " + hex(header.next_replica_uuid);
     };
     const auto differ = [](const char* field, const auto& left, const auto& right) {
         return fmt::format("{} ({} and {})", field, left, right);
     };
     if (first.signature != other.signature)
-        return differ("signature", hex_of(std::as_bytes(std::span(first.signature))),
-                      hex_of(std::as_bytes(std::span(other.signature))));
+        return differ("signature", hex(first.signature), hex(other.signature));
     if (first.major != other.major)
         return differ("major version", first.major, other.major);
-    if (features(first) != features(other))
+    if (first.compat_features != other.compat_features ||
+        first.incompat_features != other.incompat_features ||
+        first.ro_compat_features != other.ro_compat_features)
         return differ("features", features(first), features(other));
     if (first.poolset_uuid != other.poolset_uuid)
-        return differ("pool set UUID", hex_of(first.poolset_uuid), hex_of(other.poolset_uuid));
-    if (replicas(first) != replicas(other))
+        return differ("pool set UUID", hex(first.poolset_uuid), hex(other.poolset_uuid));
+    if (first.previous_replica_uuid != other.previous_replica_uuid ||
+        first.next_replica_uuid != other.next_replica_uuid)
         return differ("replica UUIDs", replicas(first), replicas(other));
-    const auto flags = std::as_bytes(std::span<const ArchFlags, 1>(&first.arch_flags, 1));
-    const auto other_flags = std::as_bytes(std::span<const ArchFlags, 1>(&other.arch_flags, 1));
-    return std::ranges::equal(flags, other_flags)
-               ? std::string()
-               : differ("architecture flags", hex_of(flags), hex_of(other_flags));
+    if (std::memcmp(&first.arch_flags, &other.arch_flags, sizeof(ArchFlags)) != 0)
+        return differ("architecture flags", hex(first.arch_flags), hex(other.arch_flags));
+    return {};
 }
 
 Result<> verify_links(std::span<const PoolHeader> headers, std::span<const std::string> names) {
@@ -134,9 +126,8 @@ Result<> verify_links(std::span<const PoolHeader> headers, std::span<const std::
                         "part {} (UUID {}, after {}) does not follow part {} (UUID {}, before {}) "
                         "according to their headers; does the pool set file list the parts of one "
                         "pool, all and in their order?",
-                        names[next], hex_of(headers[next].uuid),
-                        hex_of(headers[next].previous_part_uuid), names[i], hex_of(headers[i].uuid),
-                        hex_of(headers[i].next_part_uuid));
+                        names[next], hex(headers[next].uuid), hex(headers[next].previous_part_uuid),
+                        names[i], hex(headers[i].uuid), hex(headers[i].next_part_uuid));
     }
     return {};
 }

@@ -61,6 +61,7 @@ TEST(HostileDaemon, AbsurdHellos) {
                              {"ends early", changed(0, 4, 1024), ECONNRESET, "within its hello"},
                              {"version 0", changed(4, 2, 0), EBADMSG, blame},
                              {"no lanes", changed(20, 4, 0), EBADMSG, blame},
+                             {"no lane frames", changed(8, 8, 0), EPROTO, "0x800"},
                              {"no hello", status, ECONNRESET, "within its hello"},
                              {"half a status", status.substr(0, 2), EPROTO, "rpmemd"},
                              {"nothing", "", ECONNRESET, "before"}})
