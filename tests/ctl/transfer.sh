@@ -62,6 +62,8 @@ repaired() {
 }
 
 pulled() {
+    # A count of unsafe shutdowns, which the devices of this machine do not have.
+    printf '\5' | dd of="$sets/p.set.part0" bs=1 seek=4024 conv=notrunc status=none
     run 0 pull "$target" p.set "$back" --json
     has '/action="pull"' /size=$size /lanes=4
     same_image "$sets/p.set.part0" "$back"

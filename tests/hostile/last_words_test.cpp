@@ -110,6 +110,15 @@ TEST_F(LastWords, AGenerationThatWasNotAnnouncedIsRefused) {
     expect_close();
 }
 
+TEST_F(LastWords, ALaneHasOneConnection) {
+    auto first = lane(0);
+    RawLane second(port(), proof_, 0, Stage::third);
+    EXPECT_EQ(refused_by(second.receive(transport::second_message_size)).why,
+              transport::RefusalCode::lane_in_use);
+    EXPECT_TRUE(first.persist(4096, 64, std::byte{1}));
+    expect_close();
+}
+
 // So many lanes of one worker are looked at by epoll(7), which takes a descriptor.
 class ManyLanes : public LastWords {
 protected:

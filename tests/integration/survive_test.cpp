@@ -2,6 +2,7 @@
 // A lost session is a slow call: what the application sees, and what is on the target in the end.
 #include "tests/integration/environment.hpp"
 
+#include <array>
 #include <functional>
 
 namespace rpmem::test {
@@ -156,6 +157,31 @@ TEST_F(Survives, StatisticsTellOfIt) {
     EXPECT_EQ(after.flush.calls, 2);
     EXPECT_EQ(after.drain.calls, 1);
     EXPECT_EQ(after.persist.calls, before.persist.calls);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// These calls wait for all that their lane has flushed before, and a read does not.
+TEST_F(Survives, StatisticsTellWhatIsNotConfirmed) {
+    RPMEMpool* const pool = filled(1);
+    struct rpmem_pool_stats stats {};
+    stats.version = RPMEM_STATS_VERSION;
+    const auto unconfirmed = [&] {
+        EXPECT_TRUE(succeeded(rpmem_stats(pool, &stats)));
+        return stats.unconfirmed_bytes;
+    };
+    const auto flush = [&] { EXPECT_TRUE(succeeded(rpmem_flush(pool, range_begin, 100, 0, 0))); };
+    std::array<char, 8> read{};
+    flush();
+    EXPECT_TRUE(succeeded(rpmem_read(pool, read.data(), range_begin, read.size(), 0)));
+    EXPECT_EQ(unconfirmed(), 100);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, range_begin + 500, 8, 0, 0)));
+    EXPECT_EQ(unconfirmed(), 0);
+    flush();
+    EXPECT_TRUE(succeeded(rpmem_deep_persist(pool, range_begin + 500, 8, 0)));
+    EXPECT_EQ(unconfirmed(), 0);
+    flush();
+    EXPECT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    EXPECT_EQ(unconfirmed(), 0);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 

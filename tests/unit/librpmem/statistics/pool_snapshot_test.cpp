@@ -50,10 +50,12 @@ TEST(PoolSnapshot, HasTheSumOfTheLanes) {
 TEST(PoolSnapshot, DifferenceIsWhatHappenedBetween) {
     const PoolCounters counters = counters_of(1);
     counters.lane(0).count(CallKind::flush, 10, statistics::ticks());
+    counters.lane(0).waits = 4;
+    counters.facts().reconnects = 1;
     const PoolSnapshot before = read_counters(counters.fd()).value();
     counters.lane(0).count(CallKind::flush, 20, statistics::ticks());
-    counters.lane(0).waits = 3;
-    counters.facts().reconnects = 2;
+    counters.lane(0).waits = 7;
+    counters.facts().reconnects = 3;
     const PoolSnapshot between = since(before, read_counters(counters.fd()).value());
     EXPECT_EQ(summarize(between, CallKind::flush).calls, 1);
     EXPECT_EQ(summarize(between, CallKind::flush).bytes, 20);

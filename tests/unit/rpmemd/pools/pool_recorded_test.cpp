@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is durable when create, open and set_attributes return, and what happens where the medium or
 // the moment is against them: told by the recorder.
+#include "rpmemd/pools/headers/header_copy.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -250,6 +251,16 @@ TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
         EXPECT_EQ(succeeded(open()), made_anew);
         ASSERT_TRUE(succeeded(remove("pool.set", {.force = true})));
     }
+}
+
+// What is left of the pool may have a header that only the copy can restore.
+TEST_F(RecordedPool, TheCopyOfTheHeadersStaysUntilAllPartsAreRemoved) {
+    const UniqueFd copies(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    options.header_copies = copies.get();
+    ASSERT_TRUE(succeeded(create()));
+    recorder.fail({.call = "fsync", .path = root.native(), .number = 0, .code = EIO});
+    EXPECT_TRUE(failed(remove(), EIO));
+    EXPECT_TRUE(has(HeaderCopyFile::name_for(options.poolset_dir / "pool.set")));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/registry/evict.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
@@ -9,6 +10,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <fstream>
 
 namespace rpmem::target {
 namespace {
@@ -16,12 +18,13 @@ namespace {
 // A process that writes down a session of OWNER, with the record of a pool, and waits to be ended.
 class Daemon {
 public:
-    Daemon(const StateDirectory& directory, const Owner& owner, const std::string& pool) {
+    Daemon(const StateDirectory& directory, const Owner& owner, const std::string& pool,
+           const std::string& part = "/nowhere") {
         int ready[2];
         EXPECT_EQ(::pipe(ready), 0);
         pid_ = ::fork();
         if (pid_ == 0)
-            serve(directory, owner, pool, ready[1]);
+            serve(directory, owner, pool, part, ready[1]);
         char byte = 0;
         EXPECT_EQ(::read(ready[0], &byte, 1), 1);
         ::close(ready[0]);
@@ -47,10 +50,10 @@ public:
 
 private:
     [[noreturn]] static void serve(const StateDirectory& directory, const Owner& owner,
-                                   const std::string& pool, int ready) {
+                                   const std::string& pool, const std::string& part, int ready) {
         SessionRecord session = session_record();
         session.owner = owner;
-        session.part = "/nowhere";
+        session.part = part;
         const auto file = value_of(make_session_file(directory, session));
         auto pool_file = value_of(make_pool_file(directory, pool));
         PoolRecord record = pool_record();
@@ -93,6 +96,25 @@ TEST_F(Evict, EndsTheDaemonAndTakesItsPools) {
     EXPECT_EQ(owner_of("pool-2"), Owner{});
     EXPECT_EQ(owner_of("pool-3"), digest_of(2));
     EXPECT_TRUE(failed(evict(directory_, evicted.id, default_part_mode, log_), ENOENT));
+}
+
+// A session that was compromised could name the part of any pool.
+TEST_F(Evict, ClearsNoClaimOfAnother) {
+    const auto path = temporary_.path() / "part";
+    std::ofstream(path) << "a part";
+    std::filesystem::permissions(path, std::filesystem::perms(default_part_mode));
+    PartRules rules;
+    rules.unlocked = true;
+    for (unsigned char owner = 1; owner <= 2; ++owner) {
+        const PartFile part = value_of(PartFile::open(path, rules));
+        PoolRecord claim = pool_record();
+        claim.owner = digest_of(owner);
+        ASSERT_TRUE(succeeded(PoolAttribute(part).write(value_of(encode_attribute(claim)), {})));
+        Daemon ours(directory_, digest_of(1), fmt::format("pool-{}", owner), path.native());
+        EXPECT_TRUE(succeeded(evict(directory_, id_of(ours), default_part_mode, log_)));
+        const auto left = value_of(decode_attribute(value_of(PoolAttribute(part).read()).value()));
+        EXPECT_EQ(left.owner, owner == 1 ? Owner{} : digest_of(owner));
+    }
 }
 
 // Of protocol 0.1: all of them have the owner that nobody is.

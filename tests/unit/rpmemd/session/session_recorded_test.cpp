@@ -214,6 +214,7 @@ TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
     EXPECT_TRUE(std::ranges::any_of(notices, [](const std::string& text) {
         return test::contains(text, "its medium has failed before");
     }));
+    EXPECT_EQ(value_of(decode_attribute(record().value())).failure, left.failure);
 }
 
 // The next session would take the claim for one of a session that wrote.

@@ -3,6 +3,19 @@
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
+#include <fcntl.h>
+#include <libpmem2.h>
+
+namespace {
+std::uint64_t count_of_the_device = 0;
+} // namespace
+
+// Stands for the platform, which tells no count under the tests' files.
+extern "C" int pmem2_source_device_usc(const pmem2_source*, std::uint64_t* count) {
+    *count = count_of_the_device;
+    return 0;
+}
+
 namespace rpmem::target {
 namespace {
 
@@ -19,6 +32,17 @@ TEST(ShutdownState, RefusesOnlyADirtyPoolOnChangedDevices) {
     EXPECT_TRUE(succeeded(check_shutdown_state(clean, other_device, "p")));
     EXPECT_TRUE(failed(check_shutdown_state(dirty, more_shutdowns, "p"), EINVAL, "lost power"));
     EXPECT_TRUE(failed(check_shutdown_state(dirty, other_device, "p"), EINVAL, "lost power"));
+}
+
+TEST(ShutdownState, CountsTheShutdownsOfAllDevices) {
+    const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    DeviceState sum;
+    for (const std::uint64_t count : {3, 4}) {
+        count_of_the_device = count;
+        ASSERT_TRUE(succeeded(add_device_state(sum, file.get(), "a part")));
+    }
+    count_of_the_device = 0;
+    EXPECT_EQ(sum.unsafe_shutdown_count, 7);
 }
 
 TEST(ShutdownState, WithABadChecksumItSaysNothing) {
