@@ -3,7 +3,8 @@
 # bash with `set -eu -o pipefail`, as root; debootstrap takes its mirror from apt. Sets work, root and release;
 # work is removed in the end, and root is in it unless the caller sets another one.
 #
-#   RPMEM_DEBIAN=NAME   the release, bookworm or trixie; default: that of this machine
+#   RPMEM_DEBIAN=NAME   the release: bookworm, trixie, or `other` for the one of them that this machine does not have;
+#                       default: that of this machine
 # shellcheck shell=bash
 
 skip() {
@@ -24,6 +25,10 @@ unshare --net --mount --pid --fork true 2>/dev/null || skip "this machine lets n
 work=$(mktemp -d "${TMPDIR:-/tmp}/rpmem-debian.XXXXXX")
 root=$work/root
 release=${RPMEM_DEBIAN:-$VERSION_CODENAME}
+[ "$release" != other ] || case $VERSION_CODENAME in
+bookworm) release=trixie ;;
+*) release=bookworm ;;
+esac
 trap 'rm -rf --one-file-system "$work"' EXIT
 
 # in_root [--net] COMMAND...: in the other Debian; with --net it has a network of its own, with loopback
@@ -36,6 +41,7 @@ in_root() {
         DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 ${proxy:+http_proxy="$proxy"} bash -eu -c '
             root=$1 net=$2
             shift 2
+            mount --bind "$root" "$root" # a mount point, in which a test may make namespaces of its own
             mount -t proc proc "$root/proc"
             mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
             mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
@@ -80,4 +86,32 @@ make_root() {
 apt_get() {
     in_root apt-get -qq "$@" >"$work/log" 2>&1 ||
         { cat "$work/log" >&2; fault "apt-get $* failed"; }
+}
+
+# keep_root NAME: root stays in ~/.cache/rpmem (XDG_CACHE_HOME) for the next run. One run at a time has it.
+# Returns 1 if it must be made; root_is_complete must then be called when it has all its packages.
+keep_root() {
+    local cache=${XDG_CACHE_HOME:-$HOME/.cache}/rpmem
+    mkdir -p "$cache"
+    exec 9>"$cache/$1.lock"
+    flock --timeout 600 9 || fault "another run has had $cache/$1 for 600 s"
+    root=$cache/$1
+    [ ! -e "$root/root/complete" ] || return 0
+    rm -rf --one-file-system "$root"
+    return 1
+}
+
+root_is_complete() {
+    touch "$root/root/complete"
+}
+
+# copy_sources SOURCES: what git has and nothing else, to /root/librpmem of root. Builds stay there, but not those of
+# other sources: a file of these may be older than what was built.
+copy_sources() {
+    local copy=$root/root/librpmem
+    mkdir -p "$copy"
+    [ "$(cat "$root/root/sources" 2>/dev/null)" = "$1" ] || rm -rf "$copy/build"
+    find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+    (cd "$1" && git -c safe.directory="*" ls-files -z | tar --null --files-from=- -c) | tar -C "$copy" -x
+    echo "$1" >"$root/root/sources"
 }
