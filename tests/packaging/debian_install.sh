@@ -3,8 +3,9 @@
 # debian_install.sh PACKAGES WORKLOAD SOURCES: the Debian packages in the directory PACKAGES, in a Debian
 # that has nothing else of ours. Stock PMDK programs replicate to localhost there, through sshd, with no
 # variable set; what is compiled against the packages runs with both builds of the library; and after a
-# purge all files are gone. WORKLOAD is that of tests/clients. As root; debootstrap takes its mirror
-# from apt.
+# purge all files are gone. Debian 13 has a PMDK that refuses to replicate. So 1.12.1 is installed there at last,
+# as docs/installation.md says, and replicates. WORKLOAD is that of tests/clients. As root; debootstrap takes its
+# mirror from apt.
 set -eu -o pipefail
 # shellcheck source=tests/packaging/bare_debian.sh
 . "${0%/*}/bare_debian.sh"
@@ -23,7 +24,7 @@ list_files() {
 }
 
 install_ours() {
-    mkdir "$root/root/packages"
+    mkdir -p "$root/root/packages"
     cp "$packages"/*.deb "$root/root/packages"
     rm -f "$root"/root/packages/*-dbgsym_*
     [ "$(find "$root/root/packages" -name '*.deb' | wc -l)" -eq "$(wc -w <<<"$names")" ] ||
@@ -102,6 +103,19 @@ purge_ours() {
     apt_get autoremove --purge --yes
 }
 
+# Where libpmemobj refuses remote replicas: what docs/installation.md says to do, then the session once more.
+use_older_pmdk() {
+    sed -n '/^## Remote replicas of libpmemobj/,/^## RPM/p' "$sources/docs/installation.md" |
+        sed -n '/^```sh/,/^```/p' | sed "/^\`\`\`/d; s/sudo //; s,http://[^ ]*,$(mirror_of_apt)," >"$root/root/older.sh"
+    grep -q 1.12.1 "$root/root/older.sh" || fault "docs/installation.md has no commands for PMDK 1.12.1"
+    echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/90nobody-answers"
+    in_root bash -eu /root/older.sh >"$work/log" 2>&1 ||
+        { cat "$work/log" >&2; fault "PMDK 1.12.1 cannot be installed as docs/installation.md says"; }
+    install_ours
+    use_it | tee "$work/session"
+    ! grep 'refuses pool sets' "$work/session" || fault "this is not PMDK 1.12.1"
+}
+
 make_root
 # shellcheck disable=SC2086 # a list
 apt_get install --yes --no-install-recommends $stock
@@ -115,4 +129,6 @@ use_it
 purge_ours
 list_files >"$work/after"
 diff "$work/before" "$work/after" >&2 || fault "apt purge does not leave what was there before: > is left, < is gone"
+# shellcheck source=tests/clients/remote_replicas.sh
+! in_root bash -c "$(cat "$sources/tests/clients/remote_replicas.sh"); remote_replicas_refused" || use_older_pmdk
 echo "installed, used and purged in $SECONDS s"
