@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# arm64.sh SOURCES: the product for AArch64, cross-built in Debian 13 with its toolchain. The unit tests and the
+# arm64.sh SOURCES [STEP...]: the product for AArch64, cross-built in Debian 13 with its toolchain. The unit tests and the
 # simulations run under qemu-user, the packages are built. It fails where something assumes x86-64, where g++ for AArch64
 # has a warning, or where libpmem flushes otherwise there.
 #
 # qemu-user translates the instructions and leaves stores and system calls to this machine. So it is shown which bytes
 # are written. The order in which another processor or the medium sees the stores is not, nor is the confinement: there
 # is neither seccomp nor Landlock under qemu-user.
+#
+# The steps are build_tests, run_copies, run_tests, replicate and build_packages; default: all, in this order.
 #
 # As root. Debian 13 with the toolchain and the build stay in ~/.cache/rpmem (XDG_CACHE_HOME).
 set -eu -o pipefail
@@ -25,13 +27,13 @@ libraries() {
         sed -E '/^(libcli11|libexpected|nlohmann-json3)-dev$/!s/$/:arm64/'
 }
 
-make_toolchain() {
-    make_root
+# What a later version of tools/packages names is installed in a Debian that was kept, too.
+install_toolchain() {
     in_root dpkg --add-architecture arm64
-    apt_get update
+    in_root apt-get -qq update || echo "the package index could not be renewed"
     # shellcheck disable=SC2046 # a list
-    apt_get install --yes --no-install-recommends ca-certificates ccache build-essential cmake ninja-build debhelper pmdk-tools \
-        crossbuild-essential-arm64 pkgconf:arm64 qemu-user openssh-server openssh-client procps $(libraries)
+    apt_get install --yes --no-install-recommends ca-certificates ccache build-essential cmake \
+        ninja-build debhelper pmdk-tools crossbuild-essential-arm64 pkgconf:arm64 qemu-user openssh-server openssh-client procps $(libraries)
 }
 
 # in_sources COMMAND...: in the other Debian. Prints its output if it fails.
@@ -119,15 +121,16 @@ build_packages() {
     echo "packages built after $SECONDS s"
 }
 
+shift
+[ $# -ne 0 ] || set -- build_tests run_copies run_tests replicate build_packages
 keep_root arm64 || {
-    make_toolchain
+    make_root
     root_is_complete
 }
 proxy=
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
+install_toolchain
 copy_sources "$sources"
-build_tests
-run_copies
-run_tests
-replicate
-build_packages
+for step; do
+    "$step"
+done

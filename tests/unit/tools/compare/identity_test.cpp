@@ -33,9 +33,9 @@ TEST(Identity, IsTheWholeSignatureAndTheWholeUuid) {
         page_copy.at(place) ^= std::byte{1};
         return identity_in(page_copy) != identity;
     };
-    for (const std::size_t place : {0, 6, 24, 39})
+    for (const std::size_t place : {0U, 6U, 24U, 39U})
         EXPECT_TRUE(changed(place)) << place;
-    for (const std::size_t place : {8, 23, 40, 56, 4095})
+    for (const std::size_t place : {8U, 23U, 40U, 56U, 4095U})
         EXPECT_FALSE(changed(place)) << place;
 }
 

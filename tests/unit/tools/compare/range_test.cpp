@@ -26,7 +26,7 @@ TEST(Ranges, AreCounted) {
 
 TEST(Ranges, LeaveOutWhatIsExcluded) {
     constexpr Range all{10, 20};
-    const auto rest = [](const Ranges& excluded) { return without(all, excluded); };
+    const auto rest = [&](const Ranges& excluded) { return without(all, excluded); };
     EXPECT_EQ(rest({}), (Ranges{{10, 20}}));
     EXPECT_EQ(rest({{0, 10}}), (Ranges{{10, 20}}));
     EXPECT_EQ(rest({{20, 30}}), (Ranges{{10, 20}}));
