@@ -123,7 +123,9 @@ TEST(ContractOverFabric, ADamagedHeaderIsNoBrokenProtocol) {
     FabricPair pair;
     wire::FrameBytes bytes = wire::encode(small_write);
     bytes[16] ^= std::byte{1};
-    const auto word = [&](std::size_t index) { return wire::get_word<std::uint64_t>(&bytes[8 * index]); };
+    const auto word = [&](std::size_t index) {
+        return wire::get_word<std::uint64_t>(&bytes[8 * index]);
+    };
     const std::uint64_t checksum = wire::checksum_of(word(0), word(1), word(2));
     auto& ours = dynamic_cast<FabricConnection&>(*pair.ours.connection);
     ASSERT_TRUE(ours.say(bytes));
