@@ -139,12 +139,6 @@ std::string quote(std::string_view text) {
 
 } // namespace
 
-RemoteCommand remote_command(const Target& target, const std::string& command,
-                             const Settings& settings) {
-    const bool by_process = settings.ssh_transport == SshTransport::process;
-    return {target.login(), command, by_process ? settings.ssh : std::string()};
-}
-
 bool was_not_found(const ExitStatus& status) { return exited_with(status, shell_not_found); }
 
 std::string describe_end(const RemoteCommand& command, const ExitStatus& status,

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "common/base/child_process.hpp"
-#include "librpmem/session/target.hpp"
-#include "librpmem/settings/settings.hpp"
+#include "librpmem/session/remote_command.hpp"
 
 #include <chrono>
 #include <string>
@@ -17,15 +16,6 @@ namespace rpmem::initiator {
 // once. ssh may stay as long as another process on the target has its streams open, such as a job
 // of the login shell.
 inline constexpr std::chrono::milliseconds end_time{500};
-
-// The names of a command in messages.
-struct RemoteCommand {
-    std::string target;  // [user@]host
-    std::string command; // as in RPMEM_CMD
-    std::string ssh;     // as in RPMEM_SSH; empty if libssh2 logs in
-};
-RemoteCommand remote_command(const Target& target, const std::string& command,
-                             const Settings& settings);
 
 // What the command sent before it ended.
 struct CommandOutput {

@@ -4,27 +4,11 @@
 #include "common/base/shell_word.hpp"
 
 namespace rpmem::initiator {
-std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
-                                       bool force_ipv4, const std::string& command) {
-    std::vector<std::string> arguments = {ssh};
-    if (target.port) {
-        arguments.emplace_back("-p");
-        arguments.push_back(std::to_string(*target.port));
-    }
-    arguments.emplace_back("-T");
-    if (force_ipv4)
-        arguments.emplace_back("-4");
-    arguments.emplace_back("-oBatchMode=yes");
-    // Options of ssh_config(5) for interactive logins could replace the command, close its input,
-    // or print into its output. SessionType, StdinNull and ForkAfterAuthentication exist since
-    // OpenSSH 8.7, the oldest version that is supported.
-    for (const char* const option :
-         {"RemoteCommand=none", "StdinNull=no", "SessionType=default", "ClearAllForwardings=yes",
-          "PermitLocalCommand=no", "ForkAfterAuthentication=no"})
-        arguments.push_back(std::string("-o") + option);
-    arguments.push_back(target.login());
-    arguments.push_back(command);
-    return arguments;
+
+RemoteCommand remote_command(const Target& target, const std::string& command,
+                             const Settings& settings) {
+    const bool by_process = settings.ssh_transport == SshTransport::process;
+    return {target.login(), command, by_process ? settings.ssh : std::string()};
 }
 
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments of ssh(1), and the remote commands.
+// The command that ssh or libssh2 runs on the target.
 #pragma once
 
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rpmem::initiator {
 
-// Returns SSH, its options, the login, and COMMAND as one argument. FORCE_IPV4 makes ssh use IPv4,
-// because the lanes will use IPv4 and must reach the same address.
-std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
-                                       bool force_ipv4, const std::string& command);
+// The names of a command in messages.
+struct RemoteCommand {
+    std::string target;  // [user@]host
+    std::string command; // as in RPMEM_CMD
+    std::string ssh;     // as in RPMEM_SSH; empty if libssh2 logs in
+};
+RemoteCommand remote_command(const Target& target, const std::string& command,
+                             const Settings& settings);
 
 // Returns COMMAND with the options that remove a pool.
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,

@@ -4,7 +4,7 @@
 #include "common/base/child_process.hpp"
 #include "common/base/io.hpp"
 #include "common/base/text.hpp"
-#include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/ssh_arguments.hpp"
 
 #include <fcntl.h>
 

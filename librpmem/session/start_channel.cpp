@@ -2,8 +2,8 @@
 #include "librpmem/session/start_channel.hpp"
 
 #include "common/base/io.hpp"
-#include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
+#include "librpmem/session/ssh_arguments.hpp"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The target of the API, [user@]host[:port], which comes from pool set files and from arguments.
-#include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/ssh_arguments.hpp"
 #include "librpmem/session/target.hpp"
 #include "tests/fuzz/property.hpp"
 

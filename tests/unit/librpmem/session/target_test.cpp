@@ -3,6 +3,7 @@
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/lane_addresses.hpp"
 #include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/ssh_arguments.hpp"
 #include "librpmem/session/target.hpp"
 #include "tests/support/expect.hpp"
 
