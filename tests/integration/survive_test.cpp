@@ -160,7 +160,8 @@ TEST_F(Survives, StatisticsTellOfIt) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// These calls wait for all that their lane has flushed before, and a read does not.
+// Persist, deep_persist and drain confirm all that their lane has flushed before. A read confirms
+// nothing.
 TEST_F(Survives, StatisticsTellWhatIsNotConfirmed) {
     RPMEMpool* const pool = filled(1);
     struct rpmem_pool_stats stats {};

@@ -33,7 +33,8 @@ install_toolchain() {
     in_root apt-get -qq update || echo "the package index could not be renewed"
     # shellcheck disable=SC2046 # a list
     apt_get install --yes --no-install-recommends ca-certificates ccache build-essential cmake \
-        ninja-build debhelper pmdk-tools crossbuild-essential-arm64 pkgconf:arm64 qemu-user openssh-server openssh-client procps $(libraries)
+        ninja-build debhelper pmdk-tools crossbuild-essential-arm64 pkgconf:arm64 qemu-user \
+        openssh-server openssh-client procps $(libraries)
 }
 
 # in_sources COMMAND...: in the other Debian. Prints its output if it fails.
