@@ -18,7 +18,7 @@ all_fuzzers() {
 }
 
 corpus_of() {
-    printf '%s\n' "$sources/tests/data/fuzz/$1"
+    printf '%s\n' "$build/tests/fuzz/corpora/$1"
 }
 
 # start_fuzzer NAME FINDINGS OPTION-OR-PATH...: an input that fails is left in the directory FINDINGS.
