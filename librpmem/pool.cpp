@@ -69,7 +69,6 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
-    out_of_dumps_.emplace(std::span(arguments_.address, arguments_.size));
     in_children_.emplace(
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);

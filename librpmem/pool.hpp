@@ -12,7 +12,6 @@
 #include "librpmem/connection/call_bound.hpp"
 #include "librpmem/connection/connection.hpp"
 #include "librpmem/connection/link.hpp"
-#include "librpmem/dump_exclusion.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
@@ -173,7 +172,6 @@ private:
     std::unique_ptr<LaneSlot[]> slots_;
     std::atomic<bool> inherited_ = false;
     std::optional<ForkListener> in_children_; // from adopt() to close()
-    std::optional<DumpExclusion> out_of_dumps_;
 };
 
 } // namespace rpmem::initiator

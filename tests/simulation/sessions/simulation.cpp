@@ -292,10 +292,8 @@ private:
 } // namespace
 
 Arena::Arena() {
-    // Before all else, where DumpExclusion finds it first.
-    void* const low = reinterpret_cast<void*>(std::uintptr_t{1} << 32);
     void* const place =
-        ::mmap(low, used_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ::mmap(nullptr, used_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED)
         throw std::runtime_error("no memory for a program");
     memory_ = {static_cast<std::byte*>(place), used_size};

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calls of a whole pool make of their lanes, as a recording target sees it.
-#include "librpmem/dump_exclusion.hpp"
 #include "librpmem/pool.hpp"
 #include "tests/support/dumped_pages.hpp"
 #include "tests/support/recording_daemon.hpp"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace rpmem::initiator {
 namespace {
@@ -67,17 +63,13 @@ TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
     }
 }
 
-TEST(RecordedPool, IsKeptOutOfCoreDumpsWhileItIsOpen) {
+TEST(RecordedPool, CoreDumpsHaveItsMemory) {
     RecordingDaemon daemon(pool_size, wire::PersistMethod::general_purpose);
     LocalMemory memory;
-    const std::string all = test::dumped(memory.bytes);
-    EXPECT_EQ(all, std::string(all.size(), 'd'));
-    {
-        auto pool = test::value_of(create(memory, daemon.settings()));
-        EXPECT_EQ(test::dumped(memory.bytes), std::string(all.size(), '-'));
-        EXPECT_TRUE(pool->close());
-    }
-    EXPECT_EQ(test::dumped(memory.bytes), all);
+    auto pool = test::value_of(create(memory, daemon.settings()));
+    const std::string pages = test::dumped(memory.bytes);
+    EXPECT_EQ(pages, std::string(pages.size(), 'd'));
+    EXPECT_TRUE(pool->close());
 }
 
 // A target gets relaxed ranges by writes, which may be cut anywhere, and strict
@@ -120,50 +112,6 @@ TEST(RecordedPool, StrictRangesGoInMessages) {
             }
         EXPECT_TRUE(test::succeeded(pool->close()));
     }
-}
-
-// Which pages of a pool a core dump has, before, while and after the pool is open.
-class DumpedMemory : public ::testing::Test {
-protected:
-    static constexpr std::size_t pages = 6;
-    void SetUp() override {
-        page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-        void* const address = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        ASSERT_NE(address, MAP_FAILED);
-        memory = {static_cast<std::byte*>(address), pages * page};
-        // The application's own admitted.
-        ASSERT_EQ(::madvise(memory.data() + 2 * page, page, MADV_DONTDUMP), 0);
-        ASSERT_EQ(test::dumped(memory), "dd-ddd");
-    }
-    void TearDown() override { ::munmap(memory.data(), memory.size()); }
-
-    std::size_t page = 0;
-    std::span<std::byte> memory;
-};
-
-TEST_F(DumpedMemory, IsAsItWasAfterwards) {
-    {
-        const DumpExclusion exclusion(memory.subspan(page, 4 * page));
-        EXPECT_EQ(test::dumped(memory), "d----d");
-    }
-    EXPECT_EQ(test::dumped(memory), "dd-ddd");
-}
-
-TEST_F(DumpedMemory, MayBelongToSeveralPools) {
-    std::optional<DumpExclusion> first(memory);
-    std::optional<DumpExclusion> second(memory);
-    EXPECT_EQ(test::dumped(memory), "------");
-    second.reset();
-    EXPECT_EQ(test::dumped(memory), "------");
-    first.reset();
-    EXPECT_EQ(test::dumped(memory), "dd-ddd");
-}
-
-TEST_F(DumpedMemory, MayBeGoneAtTheEnd) {
-    const DumpExclusion exclusion(memory);
-    EXPECT_EQ(test::dumped(memory), "------");
-    ASSERT_EQ(::munmap(memory.data(), memory.size()), 0);
 }
 
 } // namespace
