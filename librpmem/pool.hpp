@@ -158,7 +158,7 @@ private:
     [[nodiscard]] Result<> lose(Connection& connection, const FrameLane& lane, int code,
                                 const CallBound& bound);
     [[nodiscard]] Error unreadable(std::vector<PoolRange>& ranges) const;
-    [[nodiscard]] static Error classify(Connection& connection, Error error);
+    [[nodiscard]] Error classify(Connection& connection, Error error) const;
 
     PoolArguments arguments_;
     Settings settings_;

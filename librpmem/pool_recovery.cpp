@@ -152,10 +152,12 @@ Result<> Pool::recover(const char* call, unsigned index, int code, const FailedO
 }
 
 // Another connection does not help if the target violates the protocol, or if it is alive but does
-// not complete an operation. Such an error is classified as a refusal.
-Error Pool::classify(Connection& connection, Error error) {
+// not complete an operation. Such an error is classified as a refusal. RPMEM_ON_LOSS=wait tries
+// another connection even if the target is alive: its medium may only stall.
+Error Pool::classify(Connection& connection, Error error) const {
     const bool lives = connection.can_resume() && !connection.session().is_silent();
-    if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
+    const bool is_late = error.code == ETIMEDOUT && lives && !link_->waits_without_limit();
+    if (error.code == EBADMSG || is_late)
         error.kind = ErrorClass::target_refused;
     return error;
 }
@@ -164,7 +166,7 @@ Result<> Pool::lose(Connection& connection, const FrameLane& lane, int code,
                     const CallBound& bound) {
     Monitor& monitor = connection.monitor();
     Session& session = connection.session();
-    if (code == ETIMEDOUT && bound.has_begun()) {
+    if (code == ETIMEDOUT && bound.has_begun() && !link_->waits_without_limit()) {
         monitor.declare_lost({ETIMEDOUT, ErrorClass::link_lost,
                               fmt::format("{} acknowledged nothing in the time that was left after "
                                           "the session had been lost ({})",

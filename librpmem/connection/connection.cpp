@@ -73,9 +73,19 @@ Result<> Connection::start_session() {
 
 // Sends LOGIN, if the target supports it. It names this host and this user, so that the target can
 // report them to another initiator that finds the pool in use.
+Result<> Connection::require_resume() const {
+    if (settings_.on_loss == OnLoss::fail)
+        return {};
+    return fail(ErrorClass::target_refused, ENOTSUP,
+                "{} runs an rpmemd that cannot replace a lost session (protocol 0.1), so calls "
+                "cannot wait for one (RPMEM_ON_LOSS=wait); install a later rpmemd there, or use "
+                "RPMEM_ON_LOSS=fail",
+                host_);
+}
+
 Result<> Connection::introduce(std::uint64_t generation, const transport::Secret* takeover) {
     if (!can_resume())
-        return {};
+        return require_resume();
     wire::LoginRequest login{.generation = generation};
     if (takeover)
         std::ranges::copy(takeover->bytes(), login.takeover.begin());

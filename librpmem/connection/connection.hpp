@@ -85,9 +85,11 @@ public:
     }
     // Whether the target supports a later generation of the session.
     [[nodiscard]] bool can_resume() const { return session_->agreement().resume; }
-    // Whether a lost session is replaced. RPMEM_RECONNECT_TIMEOUT=0 turns that off.
+    // Whether a lost session is replaced. RPMEM_RECONNECT_TIMEOUT=0 turns that off, unless calls
+    // wait.
     [[nodiscard]] bool can_reconnect() const {
-        return can_resume() && settings_.reconnect_timeout.count() > 0;
+        return can_resume() &&
+               (settings_.on_loss == OnLoss::wait || settings_.reconnect_timeout.count() > 0);
     }
     // Returns how long a call that has lost its lane waits for the reason.
     [[nodiscard]] std::chrono::milliseconds explanation_time() const;
@@ -119,6 +121,7 @@ private:
     void set_state(State next) { state_ = next; }
     Result<> start_session();
     Result<> introduce(std::uint64_t generation, const transport::Secret* takeover);
+    [[nodiscard]] Result<> require_resume() const;
     Result<> choose_provider();
     [[nodiscard]] wire::OpenRequest request() const;
     Result<std::unique_ptr<LaneSet>> connect_lanes(const wire::InBandAttributes& in_band);

@@ -33,7 +33,15 @@ constexpr int times_slower = 2;
 constexpr std::chrono::seconds first_log_time(2);
 constexpr std::chrono::seconds log_interval(10);
 
+// Stands for no limit, RPMEM_ON_LOSS=wait: about ten years. A clock can still add it to the
+// present.
+constexpr milliseconds no_limit = std::chrono::hours(24 * 365 * 10);
+
 constexpr const char* no_memory = "no memory left"; // short enough for a string without allocation
+
+milliseconds max_time(const Settings& settings) {
+    return settings.on_loss == OnLoss::wait ? no_limit : settings.reconnect_timeout;
+}
 
 // Returns a random time from half of PAUSE to PAUSE. Initiators that have lost a target together
 // must not all log in at the same moment.
@@ -64,7 +72,7 @@ Link::Link(const PoolArguments& arguments, const Settings& settings, PoolService
            PoolCounters& counters, std::shared_ptr<Connection> first,
            std::optional<transport::Secret> takeover)
     : arguments_(arguments), settings_(settings), services_(std::move(services)),
-      counters_(counters), takeover_(std::move(takeover)), max_time_(settings.reconnect_timeout),
+      counters_(counters), takeover_(std::move(takeover)), max_time_(max_time(settings)),
       lanes_(first->lanes().lanes()), claim_(first->pool_claim()), seen_by_child_(first.get()),
       current_(std::move(first)) {
     begin_counting();
@@ -115,11 +123,15 @@ std::string Link::name() const {
     return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
 }
 
+bool Link::waits_without_limit() const { return max_time_.load() == no_limit; }
+
 std::string Link::limit() const {
     const milliseconds max = max_time_;
+    if (waits_without_limit())
+        return "unlimited time, RPMEM_ON_LOSS=wait";
     return fmt::format("{} ms, {}", max.count(),
-                       max < settings_.reconnect_timeout ? "the limit of rpmem_close()"
-                                                         : "RPMEM_RECONNECT_TIMEOUT");
+                       max < max_time(settings_) ? "the limit of rpmem_close()"
+                                                 : "RPMEM_RECONNECT_TIMEOUT");
 }
 
 CallTimes Link::times() {
@@ -129,8 +141,9 @@ CallTimes Link::times() {
 
 CallTimes Link::times_locked() const {
     const milliseconds all = max_time_;
+    const milliseconds share = std::min(all, settings_.reconnect_timeout) / min_tries;
     return {.reconnecting = all,
-            .one_try = std::max({all / min_tries, min_try_time, times_slower * current_->took()}),
+            .one_try = std::max({share, min_try_time, times_slower * current_->took()}),
             .first_pause = settings_.reconnect_delay};
 }
 
@@ -343,9 +356,12 @@ void Link::log_waiting() {
     if (is_new)
         logged_problems_.push_back(kind);
     logged_ = now;
-    const auto all = std::chrono::duration_cast<std::chrono::seconds>(max_time_.load());
-    services_.log.error("reconnecting to {} for {} s: {}; {} s left", name(), waited.count(),
-                        last_problem_.text, std::max<long>((all - waited).count(), 0));
+    const milliseconds all = max_time_;
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(all - waited);
+    services_.log.error(
+        "reconnecting to {} for {} s: {}; {}", name(), waited.count(), last_problem_.text,
+        waits_without_limit() ? "calls wait until it is back (RPMEM_ON_LOSS=wait)"
+                              : fmt::format("{} s left", std::max<long>(left.count(), 0)));
 }
 
 } // namespace rpmem::initiator

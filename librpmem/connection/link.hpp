@@ -65,6 +65,8 @@ public:
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
+    // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before hurry().
+    [[nodiscard]] bool waits_without_limit() const;
     // Returns how long a call may spend on lost sessions.
     [[nodiscard]] CallTimes times();
     // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit

@@ -79,6 +79,9 @@ constexpr SettingRow<Settings> rows[] = {
     timeout_row<&Settings::peer_timeout>("RPMEM_PEER_TIMEOUT", "20000",
                                          "silence of the target after which the session is lost",
                                          "ms"),
+    choice_row<&Settings::on_loss>(
+        "RPMEM_ON_LOSS", "fail|wait", "fail",
+        "calls on a lost session: fail after RPMEM_RECONNECT_TIMEOUT, or wait without limit"),
     timeout_row<&Settings::reconnect_timeout>(
         "RPMEM_RECONNECT_TIMEOUT", "30000",
         "how long calls wait for a reconnect; 0: they fail at once", "ms", "", 0),

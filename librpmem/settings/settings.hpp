@@ -19,6 +19,10 @@ namespace rpmem::initiator {
 // The login method: ssh(1) in a process of its own, or libssh2 in this process.
 enum class SshTransport { process, libssh2 };
 
+// What a call does whose session is lost: it fails after RPMEM_RECONNECT_TIMEOUT, or waits for
+// ever.
+enum class OnLoss { fail, wait };
+
 struct Settings {
     std::string ssh;
     SshTransport ssh_transport;
@@ -41,7 +45,8 @@ struct Settings {
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds operation_timeout;
     std::chrono::milliseconds peer_timeout;
-    std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost
+    OnLoss on_loss;
+    std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost, unless calls wait
     std::chrono::milliseconds reconnect_delay;   // before the second attempt
     UseTls tls;
     bool require_hello; // targets of protocol 0.1 are refused

@@ -222,6 +222,10 @@ protected:
         return bytes_of(path);
     }
     [[nodiscard]] std::string daemon_log() const { return read_file(directory_ / "log"); }
+    // What the library in this process has logged.
+    [[nodiscard]] static std::string library_log() {
+        return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
+    }
     // Of the last session that ran the daemon as set_daemon() says.
     [[nodiscard]] pid_t daemon_process() const {
         pid_t pid = 0;

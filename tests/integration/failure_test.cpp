@@ -70,18 +70,15 @@ TEST_F(Failures, NobodyListensOnThePort) {
 }
 
 TEST_F(Failures, ALossIsLoggedAfterARefusalToo) {
-    const auto log = [] {
-        return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
-    };
     RPMEMpool* pool = created();
     EXPECT_TRUE(failed(rpmem_set_attr(pool, nullptr), EINVAL));
-    const std::size_t before = log().size();
+    const std::size_t before = library_log().size();
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     EXPECT_TRUE(failed(persist_until_it_fails(pool), ECONNRESET, "lost"));
-    EXPECT_TRUE(contains(log().substr(before), "is lost"));
-    const std::size_t after = log().size();
+    EXPECT_TRUE(contains(library_log().substr(before), "is lost"));
+    const std::size_t after = library_log().size();
     EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 8, 0, 0), ECONNRESET));
-    EXPECT_EQ(log().size(), after) << "the same failure was logged again";
+    EXPECT_EQ(library_log().size(), after) << "the same failure was logged again";
     EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET)); // a later test forks without our threads
 }
 

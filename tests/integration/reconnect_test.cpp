@@ -62,10 +62,6 @@ protected:
         EXPECT_TRUE(succeeded(rpmem_close(pool)));
         expect_equal();
     }
-    [[nodiscard]] static std::string library_log() {
-        return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
-    }
-
     [[nodiscard]] fs::path daemon_script() const { return directory() / "daemon"; }
     // The daemon, until it has said so many bytes.
     std::string ending_after(std::size_t bytes) const {

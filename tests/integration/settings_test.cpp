@@ -10,10 +10,6 @@ namespace {
 
 using Settings = PoolTest;
 
-std::string library_log() {
-    return read_file(variable("RPMEM_LOG_FILE") + std::to_string(::getpid()));
-}
-
 // RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=0
 TEST_F(Settings, NoProviderIsAllowed) {
     EXPECT_TRUE(failed(create(local, 1), ENOMEDIUM, "RPMEM_ENABLE_SOCKETS=1"));
@@ -33,6 +29,15 @@ TEST_F(Settings, AnOldDaemonHasNoTcp) {
                 "/state");
     EXPECT_TRUE(failed(create(local, 1), ENOMEDIUM, "1.12.1"));
     EXPECT_TRUE(contains(rpmem_errormsg(), "RPMEM_ENABLE_SOCKETS=1"));
+}
+
+// RPMEM_ON_LOSS=wait RPMEM_ENABLE_SOCKETS=1
+TEST_F(Settings, AnOldDaemonCannotBeWaitedFor) {
+    set_command("unset RPMEMD_OFFER; exec " + std::string(variable("RPMEM_TEST_DAEMON")) +
+                " --poolset-dir " + directory().string() + " --state-dir " + directory().string() +
+                "/state --sockets");
+    EXPECT_TRUE(failed(create(local, 1), ENOTSUP, "RPMEM_ON_LOSS=fail"));
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
 }
 
 // RPMEM_SPIN_TIME=0

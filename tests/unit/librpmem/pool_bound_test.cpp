@@ -34,9 +34,10 @@ public:
           }) {}
 
     // TIME: of RPMEM_RECONNECT_TIMEOUT.
-    Pool& open(milliseconds time = reconnect_timeout) {
+    Pool& open(milliseconds time = reconnect_timeout, OnLoss on_loss = OnLoss::fail) {
         Settings settings = daemon_.settings();
         settings.reconnect_timeout = time;
+        settings.on_loss = on_loss;
         settings.operation_timeout = operation_timeout;
         settings.reconnect_delay = milliseconds(20);
         settings.peer_timeout = milliseconds(4000);
@@ -46,8 +47,8 @@ public:
     [[nodiscard]] unsigned sessions() const { return daemon_.sessions(); }
     // Also counts those that have not ended.
     [[nodiscard]] unsigned started_sessions() const { return started_; }
-    // Ends the first session, however many frames it was to live for.
-    void end_first_session() { first_has_ended_ = true; }
+    // Ends this session and the later ones, however many frames they were to live for.
+    void end_session() { has_ended_ = true; }
 
 private:
     void serve(DaemonEnd& end, const Life& life, unsigned number) {
@@ -68,14 +69,13 @@ private:
             while (!deadline.passed())
                 end.say(wire::encode_target_heartbeat()); // throws when nobody listens any more
         }
-        while (target.messages() < life.frames && !(number == 0 && first_has_ended_) &&
-               !deadline.passed())
+        while (target.messages() < life.frames && !has_ended_ && !deadline.passed())
             std::this_thread::sleep_for(milliseconds(1));
     }
 
     std::vector<Life> lives_;
     std::atomic<unsigned> started_ = 0;
-    std::atomic<bool> first_has_ended_ = false;
+    std::atomic<bool> has_ended_ = false;
     ScriptedMemory memory_{.size = large_pool_size};
     RepeatedDaemon daemon_;
     std::unique_ptr<Pool> pool_;
@@ -139,12 +139,36 @@ TEST(DyingTarget, CloseGivesUpInItsOwnTime) {
     expect_failed(closed, ECONNRESET, "may be missing from the replica");
 }
 
+// RPMEM_ON_LOSS=wait: the sessions before the last one take far longer than
+// RPMEM_RECONNECT_TIMEOUT, also if that is 0.
+TEST(DyingTarget, IsWaitedForWithoutLimit) {
+    for (const milliseconds time : {milliseconds(0), milliseconds(100)}) {
+        SCOPED_TRACE(time.count());
+        std::vector<Life> lives(7);
+        lives.push_back({good_answer, 1000});
+        DyingTarget target(std::move(lives));
+        Pool& pool = target.open(time, OnLoss::wait);
+        EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
+        EXPECT_EQ(target.started_sessions(), 8U);
+        target.end_session();
+    }
+}
+
+TEST(DyingTarget, CloseDoesNotWaitWithoutLimit) {
+    DyingTarget target({Life{}});
+    Pool& pool = target.open(reconnect_timeout, OnLoss::wait);
+    ASSERT_TRUE(pool.flush(0, 64, 0, 0));
+    constexpr milliseconds close_time(4000);
+    const auto closed = timed([&] { return pool.close(); }, close_time + one_try + busy);
+    expect_failed(closed, ECONNRESET, "the limit of rpmem_close()");
+}
+
 // The session is lost, and nothing is owed: no text may say otherwise.
 TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
     DyingTarget target({Life{good_answer, 1000}, Life{no_answer, 0}});
     Pool& pool = target.open();
     ASSERT_TRUE(pool.persist(0, 64, 0, 0));
-    target.end_first_session();
+    target.end_session();
     const auto closed = timed([&] { return pool.close(); }, reconnect_timeout + one_try + busy);
     expect_failed(closed, ECONNRESET, "every write was acknowledged");
 }

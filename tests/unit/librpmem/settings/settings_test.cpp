@@ -44,6 +44,7 @@ TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
                    Commands{"rpmemd -c a"});
     expect_setting("RPMEM_OFFER", "option", &S::offer, wire::OfferForm::variable,
                    wire::OfferForm::option);
+    expect_setting("RPMEM_ON_LOSS", "wait", &S::on_loss, OnLoss::fail, OnLoss::wait);
     expect_setting("RPMEM_ADDRESS", "storage-a", &S::address, "", "storage-a");
     expect_setting("RPMEM_READ_ONLY", "1", &S::read_only, false, true);
     expect_setting("RPMEM_TOLD_ADDRESSES", "1", &S::told_addresses, false, true);
