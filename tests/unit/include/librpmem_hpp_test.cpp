@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C++ interface hands to the C library: this program defines the functions of the C
-// library itself. With the real one, strict and relaxed give the same bytes, and only a loss of
-// power could tell them apart.
+// Tests what librpmem.hpp passes to the C library. This program defines the functions of the C
+// library itself and records their arguments, because with the real one strict and relaxed calls
+// only differ after a power failure. The test fails if an offset, a length, a lane or a flag is
+// wrong, or if a pool is closed while one of its lanes is in use.
 #include <gtest/gtest.h>
 #include <librpmem.hpp>
 
@@ -90,7 +91,8 @@ TEST(CxxInterface, HandsOverOffsetsLengthsAndFlags) {
             << ", flags " << calls[i].flags;
 }
 
-// A lane that outlives the pool would use it after rpmem_close(), although another lane is free.
+// Otherwise the lane would use the pool after rpmem_close(). The second lane is free, but must not
+// count.
 TEST(CxxInterface, APoolIsNotClosedWhileOneOfItsLanesIsTaken) {
     alignas(4096) static std::array<std::byte, 8192> memory{};
     auto pool = librpmem::Pool::create("target", "pool.set", std::span(memory), 2);

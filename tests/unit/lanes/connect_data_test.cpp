@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections over libfabric to a session: those who do not know its token or its secret, or ask
-// for a lane that they cannot have, are turned away, and the lanes that there are go on.
+// Tests how the daemon's server refuses connections over libfabric, with its provider sockets, bare
+// peers and the library's own lanes. The test fails if a peer gets a lane without the token, the
+// secret or a free lane, if the log does not state the reason, if unauthenticated connections have
+// no limit or timeout, or if genuine lanes no longer work afterwards.
 #include "common/wire/hello.hpp"
 #include "tests/unit/lanes/fabric_session.hpp"
 
@@ -13,17 +15,17 @@ using EventKind = fabric::ConnectionEvent::Kind;
 using Greeting = std::vector<std::byte>;
 
 constexpr unsigned lane_count = 2;
-// What the data of a connection request can be; see fabric::Endpoint::connect().
+// Maximum size of the data of a connection request; see fabric::Endpoint::connect().
 constexpr std::size_t max_data = 56;
 
 Greeting good_greeting(std::uint32_t lane) {
     return encode(wire::LaneConnectData{lane, sample_proof(lane_count).keys.token});
 }
 
-// A bare peer that asks for a lane, with these data.
+// A bare peer that requests a lane with the data GREETING.
 class Peer {
 public:
-    // What the provider sockets itself refuses now and then, on a busy machine, is tried again.
+    // Retries, because on a busy machine the provider sockets itself refuses some connections.
     static std::unique_ptr<Peer> connected(const FabricLaneServer& server,
                                            const Greeting& greeting) {
         std::unique_ptr<Peer> peer;
@@ -46,7 +48,7 @@ public:
         is_asked_ = end_.endpoint.connect(end_.provider.info->dest_addr, greeting).has_value();
     }
 
-    // Waits until the request has an answer, of whatever kind.
+    // Waits for any answer to the request.
     [[nodiscard]] EventKind answer() const {
         if (!is_asked_)
             return EventKind::failed;
@@ -60,7 +62,7 @@ public:
         const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
         return event && event->kind == EventKind::shut_down;
     }
-    // What the target says to MESSAGE.
+    // Sends MESSAGE, and returns the first bytes of the response.
     std::string answer_to(const Greeting& message) {
         const iovec place{const_cast<std::byte*>(message.data()), message.size()};
         void* descriptor = nullptr;
@@ -84,7 +86,7 @@ protected:
                   value_of(Log::to_file(log_file_, LogLevel::debug))) {}
     ~LaneConnectData() override { std::filesystem::remove(log_file_); }
 
-    // The server turns away who comes with GREETING, and says WHY.
+    // Expects that the server refuses a connection with GREETING, and that WHY is in its log.
     void expect_refusal(const Greeting& greeting, const std::string& why) const {
         const unsigned before = served_.server->connected();
         std::filesystem::resize_file(log_file_, 0);
@@ -104,7 +106,7 @@ protected:
             change(request);
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
     }
-    // What it comes to when it is tried until IS_ENOUGH says so.
+    // Connects repeatedly until IS_ENOUGH accepts the result.
     Result<std::unique_ptr<LaneSet>>
     connect_until(const std::function<bool(const Result<std::unique_ptr<LaneSet>>&)>& is_enough,
                   const std::function<void(LanesRequest&)>& change = {}) {
@@ -115,7 +117,7 @@ protected:
         }));
         return lanes;
     }
-    // An honest initiator is served.
+    // Connects a genuine initiator.
     std::unique_ptr<LaneSet> served_lanes() {
         return value_of(connect_until([](const auto& lanes) { return lanes.has_value(); }));
     }
@@ -137,7 +139,7 @@ TEST_F(LaneConnectData, WithoutOrTooShort) {
         expect_refusal(greeting, "the minimum is 20");
     }
     expect_lane();
-    expect_lane(); // a peer may come again
+    expect_lane(); // a lane may be connected again
 }
 
 TEST_F(LaneConnectData, WrongTokenAndLanesThatThereAreNot) {
@@ -148,7 +150,7 @@ TEST_F(LaneConnectData, WrongTokenAndLanesThatThereAreNot) {
         expect_refusal(greeting, "its token is not the one");
     }
     expect_refusal(encode(wire::LaneConnectData{0, {}}), "its token is not the one");
-    // Who does not know the token is not told which lanes there are.
+    // Without the token, the error must not reveal how many lanes the session has.
     expect_refusal(encode(wire::LaneConnectData{lane_count, {}}), "its token is not the one");
     for (const std::uint32_t lane : {lane_count, lane_count + 1, UINT32_MAX}) {
         SCOPED_TRACE(lane);
@@ -170,12 +172,12 @@ TEST_F(LaneConnectData, LanesThatAreConnectedAlready) {
     EXPECT_EQ(lanes->lane(1)->persist(0, 8, false), 0);
 }
 
-// The token crosses the network as it is: whoever saw it gets no further.
+// The token is sent in plain text, so an eavesdropper may have it. It must not suffice for a lane.
 TEST_F(LaneConnectData, WhoKnowsTheTokenOnlyGetsNoLane) {
     for (const std::size_t size : {1U, 32U, 95U, 96U, 97U}) {
         SCOPED_TRACE(size);
         Greeting greeting = good_greeting(0);
-        greeting.resize(max_data); // zeros may follow
+        greeting.resize(max_data); // a provider may append zeros
         const auto peer = Peer::connected(*served_.server, greeting);
         EXPECT_EQ(peer->answer_to(Greeting(size, std::byte{0x11})), transport::refusal_magic);
         EXPECT_EQ(served_.server->connected(), 0U);
@@ -200,7 +202,7 @@ TEST_F(LaneConnectData, AWrongProofIsRefused) {
     expect_lane();
 }
 
-// A place is free again when its holder goes.
+// A connection that ends frees its slot.
 TEST(UnprovenLanes, AreNoMoreThanABound) {
     constexpr std::uint32_t most = 3;
     const ServedSession served(one_file, PoolAccess::direct, most + 1, false, {}, most);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes over libfabric that carry frames, with direct access and without: what a call of the
-// initiator has returned for is durable at the target, and calls take effect in their order.
+// Tests lanes over libfabric that carry frames, from the library's calls to the daemon's pool, with
+// direct access and without. The recorder of the medium keeps an image of what would survive a
+// power failure. The test fails if a call returns before its range is durable, if a newer write is
+// overwritten by an older one, if a read misses flushed bytes, or if an error of the medium is
+// acknowledged.
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/lanes/fabric_session.hpp"
 
@@ -28,7 +31,7 @@ protected:
                                 fabric_settings(), test::fabric_patience))) {
         Recorder::instance().reset();
         Recorder::instance().watch(served.pool.begin(), pool_size);
-        Recorder::instance().delay(std::chrono::milliseconds(2)); // what does not wait comes before
+        Recorder::instance().delay(std::chrono::milliseconds(2)); // an early ack becomes visible
     }
     ~FabricFrames() override {
         lanes.reset();
@@ -46,7 +49,7 @@ protected:
         return std::memcmp(served.pool.begin() + range.offset, memory.data() + range.offset,
                            range.size) == 0;
     }
-    // By the appliance method what is there is durable.
+    // With the appliance method, bytes of relaxed calls are durable once they are in the pool.
     [[nodiscard]] bool is_durable(const Range& range, bool relaxed) const {
         if (relaxed && GetParam().method == PersistMethod::appliance)
             return is_there(range);
@@ -103,13 +106,13 @@ TEST_P(FabricFrames, DrainIsForAllThatWasFlushed) {
         }
 }
 
-// The target copies late what a frame brought: what is written directly behind it is newer.
+// The target copies the bytes of a frame late. A direct write that follows the frame is newer.
 TEST_P(FabricFrames, ANewerWriteIsNotOverwritten) {
     Recorder::instance().delay(std::chrono::milliseconds(20));
-    const Range small{page + 8, 192}; // is copied when it is posted
+    const Range small{page + 8, 192}; // copied when it is posted
     const Range large{page, 8 * page};
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 8; ++i) { // the worker is busy with what it makes durable
+        for (int i = 0; i < 8; ++i) { // keeps the worker busy
             fill(small);
             ASSERT_EQ(lane().flush(small.offset, small.size, false), 0);
         }
@@ -133,7 +136,7 @@ TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
                 << lane().violation();
             EXPECT_EQ(std::memcmp(elsewhere.data(), sent.data(), sent.size()), 0) << range.size;
             ASSERT_EQ(lane().drain(), 0);
-            // And back into its own place.
+            // Read the bytes back into the memory of the pool as well.
             std::fill_n(memory.begin() + static_cast<std::ptrdiff_t>(range.offset), range.size,
                         std::byte{0});
             ASSERT_EQ(lane().read(memory.data() + range.offset, range.offset, range.size), 0);
@@ -147,7 +150,8 @@ TEST_P(FabricFrames, AnyMixtureOfCallsComesToAnEnd) {
     fill({0, pool_size});
     ASSERT_EQ(lane(0).persist(0, pool_size, false), 0);
     for (int step = 0; step < 200; ++step) {
-        // Each lane has its half: ranges that overlap on two lanes are the application's to order.
+        // Each lane uses one half, because the application must order overlapping ranges on two
+        // lanes.
         const auto index = static_cast<unsigned>(next(2));
         const std::size_t size = 1 + next(next(2) == 0 ? 100 : 9000);
         const Range range{index * pool_size / 2 + next(pool_size / 2 - size), size};
@@ -176,7 +180,7 @@ TEST_P(FabricFrames, AnyMixtureOfCallsComesToAnEnd) {
 
 TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
     if (GetParam().method == PersistMethod::appliance)
-        return; // the target's processor does nothing
+        return; // the target's processor is not involved
     Recorder::instance().fail(
         {.call = GetParam().shares[0].is_pmem ? "pmem2_deep_flush" : "pmem_msync",
          .path = "",
@@ -198,8 +202,8 @@ TEST_P(FabricFrames, AnAlarmEndsAWaitingCall) {
     Recorder::instance().delay(std::chrono::milliseconds(0));
 }
 
-// Where a target has several addresses, the first lane has a share of the time for each. It shows
-// which one is right, and the other lanes have all of the time.
+// If a target has several addresses, the first lane divides its time among them. The other lanes
+// use the address that has worked, and have the whole time for it.
 TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
     ServedSession served(one_file, PoolAccess::direct, 2);
     std::vector<std::byte> memory(pool_size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a session over libfabric whose lanes carry frames: the daemon's server and the
-// library's lanes, over the provider sockets, which stands for RDMA.
+// Both ends of a session over libfabric whose lanes carry frames: the server of the daemon with a
+// real thread, and a request to connect the library's lanes to it. The provider sockets stands for
+// RDMA.
 #pragma once
 
 #include "librpmem/lanes/fabric_lanes.hpp"
@@ -26,7 +27,7 @@ inline transport::ProofSession sample_proof(unsigned lanes, int first = 1) {
             .lanes = lanes};
 }
 
-// A server, and a thread that looks after its connections, as the control loop does.
+// A server, and a thread that handles its events like the daemon's control loop.
 class ServedSession {
 public:
     ServedSession(const std::vector<Share>& shares, PoolAccess access, unsigned lanes,
@@ -48,7 +49,7 @@ public:
                                                    .unproven_timeout = unproven_timeout},
                                                   {pool.begin(), pool_size}, pool.medium(),
                                                   std::move(log)))) {
-        static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // as rpmemd does
+        static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // like rpmemd
         if (!server->secure(sample_proof(lanes)))
             throw std::runtime_error("no proof");
         thread_ = std::thread([this] { run(); });
@@ -61,13 +62,13 @@ public:
     ServedSession(const ServedSession&) = delete;
     ServedSession& operator=(const ServedSession&) = delete;
 
-    // While it is asleep no connection is accepted.
+    // While ASLEEP, no connection is accepted.
     void sleep(bool asleep) {
         const std::lock_guard lock(turn_);
         asleep_ = asleep;
         changed_.raise();
     }
-    // Tries again what takes its time, until it succeeds.
+    // Repeats ATTEMPT until it succeeds. Returns false after a timeout.
     [[nodiscard]] static bool succeeds_in_time(const std::function<bool()>& attempt) {
         const Deadline deadline(test::fabric_patience);
         bool done = attempt();
@@ -100,7 +101,7 @@ private:
 
     Event changed_ = test::value_of(Event::make());
     std::atomic<bool> stopping_ = false;
-    std::mutex turn_; // while events are handled
+    std::mutex turn_; // held while events are handled
     std::atomic<bool> asleep_ = false;
     std::thread thread_;
 };
@@ -114,7 +115,7 @@ inline initiator::Settings fabric_settings() {
     return settings;
 }
 
-// How the library comes to SERVER. FD: readable when the session is lost.
+// Returns what the library needs to connect to SERVER. FD is readable if the session is lost.
 inline initiator::LanesRequest request_for(const FabricLaneServer& server,
                                            std::span<std::byte> memory, wire::PersistMethod method,
                                            int fd) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a lane that carries frames, on a real socket: what a call of the initiator has
-// returned for is durable at the target, as the recorder sees it.
+// Tests a lane that carries frames on a Unix socket pair, from the library's FrameLane to the
+// daemon's ServedLane, on media of several kinds. The recorder of the medium keeps an image of what
+// would survive a power failure. The test fails if a call returns before its range is durable, if a
+// read returns other bytes, if small credits block a lane, or if a failed read does not end.
 #include "common/base/io.hpp"
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"
@@ -55,7 +57,7 @@ public:
         if (thread_.joinable())
             thread_.join();
     }
-    // After the thread has ended.
+    // Call it after the thread has ended.
     [[nodiscard]] const std::string& error_text() const { return lane_.error_text(); }
     [[nodiscard]] GuardedPool& pool() { return pool_; }
 
@@ -82,13 +84,13 @@ private:
     std::thread thread_;
 };
 
-// Both ends, and the initiator's memory.
+// Both ends of a lane, and the memory of the initiator.
 class Frames {
 public:
     explicit Frames(const std::vector<Share>& shares = one_file, const wire::LaneTerms& own = terms)
         : Frames(std::move(*make_socket_pair()), shares, own) {}
 
-    // The target has for good what the initiator has there.
+    // Returns whether RANGE of the initiator's memory is durable at the target.
     [[nodiscard]] bool is_durable(const Range& range) const {
         const auto image = Recorder::instance().image(range.offset, range.size);
         return std::memcmp(image.data(), memory.data() + range.offset, range.size) == 0;
@@ -136,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(, FramesOnMedia,
 
 TEST_P(FramesOnMedia, WhatPersistReturnsForIsDurable) {
     Frames frames(GetParam().shares);
-    Recorder::instance().delay(std::chrono::milliseconds(2)); // what does not wait comes before
+    Recorder::instance().delay(std::chrono::milliseconds(2)); // an early ack becomes visible
     for (const Range& range : sample_ranges) {
         SCOPED_TRACE(range.offset);
         frames.fill(range);
@@ -166,7 +168,7 @@ TEST_P(FramesOnMedia, DrainIsForAllThatWasFlushed) {
     EXPECT_EQ(frames.lane.drain(), 0);
 }
 
-// flush(A), then persist(B): B may not be durable before A.
+// After flush(A) and persist(B), both ranges are durable when persist() returns.
 TEST_P(FramesOnMedia, TheOrderOfCallsIsTheOrderOfEffects) {
     Frames frames(GetParam().shares);
     for (const Range& earlier : sample_ranges) {
@@ -199,7 +201,7 @@ TEST(FramesLane, ReadBringsTheTargetsBytes) {
     }
 }
 
-// Any mixture of calls goes through credits that are soon used up, and comes to an end.
+// A random mixture of calls uses up the credits again and again, and must not block.
 TEST(FramesLane, SmallCreditsHoldNothingUp) {
     Frames frames(one_file, {.credits = {.bytes = 64 * 1024, .payload = 8, .frames = 2, .reads = 1},
                              .pool_size = pool_size});
@@ -227,10 +229,10 @@ TEST(FramesLane, SmallCreditsHoldNothingUp) {
         ASSERT_TRUE(image[i] == frames.memory[i] || frames.memory[i] == std::byte{0}) << i;
 }
 
-// A call that gives up must not leave anybody who writes to its memory.
+// The memory belongs to the caller again after a failed read, so the lane must be unusable.
 TEST(FramesLane, AReadThatGivesUpLeavesItsMemoryAlone) {
     Frames frames;
-    frames.target.stop(); // nobody answers
+    frames.target.stop(); // the read gets no answer
     frames.watch.raise();
     std::vector<std::byte> bytes(page, std::byte{0x77});
     EXPECT_EQ(frames.lane.read(bytes.data(), 0, page), ECONNRESET);

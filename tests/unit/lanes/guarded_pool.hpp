@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pool of a daemon whose lanes are tested.
+// A pool in a memory file, between two guards, for tests of lanes and of the medium. All bytes have
+// the same value at first, so is_untouched_but() finds a write outside the expected range, in the
+// pool or in the guards.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -20,7 +22,7 @@ inline constexpr std::size_t pool_size = std::size_t{64} * 1024;
 inline constexpr std::size_t guard_size = pool_size;
 inline constexpr auto untouched = std::byte{0x5a};
 
-// A share of the pool, as if it were a part of its own.
+// A part of the pool. All parts are in the same file.
 struct Share {
     std::size_t size;
     bool is_pmem;
@@ -34,7 +36,7 @@ struct Range {
     std::size_t size;
 };
 inline constexpr std::size_t page = 4096;
-// On both sides of what goes in a frame, and at odd places.
+// Sizes around the limits of frames and pages, at aligned and unaligned offsets.
 inline const std::vector<Range> sample_ranges = {{0, 8},
                                                  {130, 13},
                                                  {4093, 7},
@@ -46,7 +48,7 @@ inline const std::vector<Range> sample_ranges = {{0, 8},
                                                  {0, pool_size},
                                                  {pool_size - 1, 1}};
 
-// Numbers for a mixture of calls: always the same.
+// Pseudo-random numbers, the same in every run.
 class Numbers {
 public:
     std::size_t operator()(std::size_t below) {
@@ -58,7 +60,7 @@ private:
     unsigned state_ = 7;
 };
 
-// A pool between two guards. All of it is a file of its own, of bytes that nobody sends.
+// The pool and its guards are one file, which is filled with `untouched`.
 class GuardedPool {
 public:
     explicit GuardedPool(const std::vector<Share>& shares = one_file)
@@ -86,7 +88,7 @@ public:
     [[nodiscard]] std::byte* begin() const { return all_.data() + guard_size; }
     [[nodiscard]] const Medium& medium() const { return medium_; }
     [[nodiscard]] int fd() const { return file_.get(); }
-    // Nothing was written, but perhaps to the COUNT bytes at OFFSET of the pool.
+    // Returns whether nothing was written outside the COUNT bytes at OFFSET of the pool.
     [[nodiscard]] bool is_untouched_but(std::size_t offset, std::size_t count) const {
         const auto is = [](std::byte byte) { return byte == untouched; };
         return std::all_of(all_.begin(), all_.begin() + std::ptrdiff_t(guard_size + offset), is) &&

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lane of a server of protocol 0.1, and a bare libfabric peer that has connected to it.
+// One lane of a server of protocol 0.1 over libfabric, and a bare peer that has connected to it.
+// The tests of rpmemd/lanes send valid and invalid messages through it, and examine the response,
+// the pool and the error of the server.
 #pragma once
 
 #include "common/wire/persist_message.hpp"
@@ -46,15 +48,15 @@ public:
 
     GuardedPool pool;
 
-    // OFFSET: in the pool; wraps around as the peer's arithmetic would.
+    // OFFSET is an offset in the pool. It may wrap around, like the arithmetic of a peer.
     [[nodiscard]] PersistMessage message(PersistMode mode, std::uint64_t offset,
                                          std::uint64_t size) const {
         return {static_cast<std::uint32_t>(mode), 0, server_->remote_base() + offset, size};
     }
 
-    // Sends the first SIZE bytes of MESSAGE and of what follows it, all ones.
+    // Sends SIZE bytes: MESSAGE, or its beginning, and then bytes of value 1.
     void send(const PersistMessage& message, std::size_t size) {
-        // Those before may still be on their way.
+        // Earlier messages may still be in transit, so each has a buffer of its own.
         std::vector<std::byte>& sent =
             all_sent_.emplace_back(sizeof(PersistMessage) + 8 * inline_size, std::byte{1});
         std::memcpy(sent.data(), &message, sizeof(message));
@@ -66,20 +68,21 @@ public:
     }
 
     bool is_answered() const { return peer_.await_completions(1); }
-    // Some bytes of an answer have come: a good one names a lane.
+    // Returns whether a response has arrived. Every valid response contains a lane.
     [[nodiscard]] bool has_answer() const { return answer_.lane != no_lane; }
 
-    // The connection's end of the peer.
+    // The peer's end of the connection.
     fabric::Endpoint& end() { return peer_.endpoint; }
 
-    // What the workers say of it; empty if they have nothing to say for a long time.
+    // Waits for an error of the server, and returns its text. Returns an empty text after a
+    // timeout.
     std::string failure() const {
         pollfd failed{server_->failure_fd(), POLLIN, 0};
         const auto patience = std::chrono::milliseconds(test::fabric_patience).count();
         return ::poll(&failed, 1, static_cast<int>(patience)) == 1 ? server_->failure() : "";
     }
 
-    // The first bytes of the pool, read as the peer's device does.
+    // Returns the first SIZE bytes of the pool, read by RDMA. Returns nothing after a failure.
     std::vector<std::byte> read_directly(std::size_t size) {
         std::vector<std::byte> bytes(size);
         if (peer_.endpoint.post_read(bytes.data(), size, nullptr,
@@ -89,8 +92,8 @@ public:
         return bytes;
     }
 
-    // Writes ones to the first SIZE bytes of the pool, as RDMA does. False: the
-    // server did not take them; it serves a read behind them if it did.
+    // Writes bytes of value 1 to the first SIZE bytes of the pool by RDMA. Returns false if the
+    // server refuses the write. A read after the write shows that it was accepted.
     bool write_directly(std::size_t size) {
         const std::vector<std::byte>& ones = all_sent_.emplace_back(size, std::byte{1});
         return peer_.endpoint.post_write(ones.data(), size, nullptr,

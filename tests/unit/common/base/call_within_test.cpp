@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call that does not return, as getaddrinfo(3) with a name server that does not answer: the
-// caller goes on at its deadline, the number of such calls has a limit, and nothing of them is left
-// when they return at last.
+// Tests call_within() with real threads. Calls that block on a latch stand for getaddrinfo(3) with
+// an unresponsive name server. The test fails if the caller waits beyond its timeout, if calls that
+// timed out do not count against the limit or count for ever, or if a child of fork(2) inherits the
+// count of its parent.
 #include "common/base/call_within.hpp"
 #include "tests/support/expect.hpp"
 
@@ -41,8 +42,8 @@ TEST(CallWithin, UnfinishedCallsHaveALimitAndEndByThemselves) {
             test::failed(call_within(milliseconds(1), block), ETIMEDOUT, "no answer within 1 ms"));
     EXPECT_TRUE(test::failed(call_within(test_timeout, [] {}), EAGAIN, "16 earlier requests"));
 
-#ifndef __SANITIZE_THREAD__ // it ends a child that starts a thread
-    // A child has none of these threads.
+#ifndef __SANITIZE_THREAD__ // ThreadSanitizer ends a child that starts a thread
+    // The child has none of the blocked threads, so its limit is not reached.
     const pid_t child = ::fork();
     if (child == 0)
         ::_exit(call_within(test_timeout, [] {}) ? 0 : 1);
@@ -53,7 +54,7 @@ TEST(CallWithin, UnfinishedCallsHaveALimitAndEndByThemselves) {
 
     release->count_down();
     ended->wait();
-    // Each thread frees its place a moment after its call.
+    // A thread stops counting a moment after its call has returned.
     while (!call_within(test_timeout, [] {}))
         std::this_thread::yield();
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts of peers, as rpmem_errormsg() shows them: no byte may command a terminal.
+// Tests put_printable(), which prepares the text that rpmem_errormsg() returns. The test fails if a
+// control character, a character that changes the writing direction or malformed UTF-8 reaches the
+// terminal, if a printable letter is escaped, or if text that does not fit is cut within a
+// character or an escape.
 #include "common/base/escaping.hpp"
 #include "tests/support/expect.hpp"
 
@@ -21,12 +24,12 @@ TEST(PutPrintable, ControlCharactersAreEscapedInBothCharsets) {
         EXPECT_EQ(put("\x9b"
                       "2J",
                       charset),
-                  "\\x9b2J"); // CSI of terminals with 8 bits
+                  "\\x9b2J"); // CSI as one byte, for 8-bit terminals
         EXPECT_EQ(put("\xc2\x9b"
                       "2J",
                       charset),
-                  "\\xc2\\x9b2J");                                  // and of those with UTF-8
-        EXPECT_EQ(put("\xe2\x80\xae", charset), "\\xe2\\x80\\xae"); // writes from right to left
+                  "\\xc2\\x9b2J");                                  // CSI in UTF-8
+        EXPECT_EQ(put("\xe2\x80\xae", charset), "\\xe2\\x80\\xae"); // right-to-left override
         EXPECT_EQ(put(std::string_view("a\0b", 3), charset), "a\\x00b");
     }
 }

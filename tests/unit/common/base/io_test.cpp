@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pipes, which deliver data in pieces, and child processes.
+// Tests read_fully() and write_fully() on real pipes and sockets, and ChildProcess with a real
+// shell. The test fails if read_fully() returns before its buffer is full or the input ends, if
+// either function ignores its deadline, or if the destructor of ChildProcess leaves a process
+// running that the child has started.
 #include "common/base/child_process.hpp"
 #include "common/base/io.hpp"
 #include "tests/support/expect.hpp"
@@ -20,7 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds patience(20);
 
-// Waits until the reader has what was written.
+// Waits until the reader has read everything from the pipe FD.
 bool is_taken(int fd) {
     for (const Deadline deadline(patience); !deadline.passed(); std::this_thread::yield()) {
         int left = 0;
@@ -35,8 +38,8 @@ struct Outcome {
     std::string text;
 };
 
-// What read_fully() makes of these pieces, each written when the one before was taken, and then
-// the end.
+// Writes PIECES to a pipe and closes it. Each piece is written after read_fully() has read the one
+// before, so that every piece is a read(2) of its own.
 Outcome read_pieces(std::initializer_list<std::string_view> pieces, std::size_t size) {
     auto pipe = test::value_of(make_pipe());
     Outcome outcome;
@@ -75,7 +78,7 @@ TEST(ReadFully, GivesUpInTime) {
         ETIMEDOUT));
 }
 
-// Of a pipe, which is full sooner or later, and of a socket.
+// A pipe and a socket need different code, because only the socket supports MSG_DONTWAIT.
 TEST(WriteFully, GivesUpInTime) {
     const auto pipe = test::value_of(make_pipe());
     const auto sockets = test::value_of(make_socket_pair());
@@ -86,7 +89,8 @@ TEST(WriteFully, GivesUpInTime) {
     }
 }
 
-// The orphan's new parent may not reap it: then it stays a zombie.
+// An orphan that its new parent does not reap stays a zombie, for example in a container without an
+// init process.
 bool is_zombie(pid_t process) {
     std::ifstream file(fmt::format("/proc/{}/stat", process));
     // Unlike an iterator, this does not throw if the process ends before it is read.
@@ -103,7 +107,7 @@ bool ends(pid_t process) {
     return false;
 }
 
-// As ssh starts what ProxyCommand says.
+// The helper stands for the process that ssh(1) starts for ProxyCommand.
 TEST(ChildProcess, TakesItsHelpersWithIt) {
     const auto pipe = test::value_of(make_pipe());
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is put back after libraries have been loaded, and what is not.
+// Tests LoadingGuard in this process, with a real library that the test loads, real signal
+// dispositions and the real rounding mode. The test fails if the guard leaves a handler that lies
+// in the library, or a changed rounding mode, or if it removes a handler that the application has
+// installed meanwhile.
 #include "common/base/loading_guard.hpp"
 
 #include <dlfcn.h>
@@ -19,7 +22,7 @@ auto handler_of(int signal) {
     return now.sa_handler;
 }
 
-// Another thread may do so while libraries are loaded.
+// Another thread of the application may install handlers while libraries are loaded.
 TEST(LoadingGuard, LeavesWhatTheApplicationSets) {
     const auto before = handler_of(SIGUSR1);
     {
@@ -33,13 +36,13 @@ TEST(LoadingGuard, LeavesWhatTheApplicationSets) {
     ASSERT_NE(std::signal(SIGUSR2, SIG_DFL), SIG_ERR);
 }
 
-// The handler is a function of a library that was not there before.
+// An address in a library that was not loaded before stands for its handler.
 TEST(LoadingGuard, PutsBackWhatALibrarySets) {
     const auto before = handler_of(SIGUSR1);
     void* library = nullptr;
     {
         const LoadingGuard guard;
-        library = ::dlopen("libanl.so.1", RTLD_NOW | RTLD_LOCAL); // small, and used by nobody here
+        library = ::dlopen("libanl.so.1", RTLD_NOW | RTLD_LOCAL); // small, and not loaded yet
         ASSERT_NE(library, nullptr) << ::dlerror();
         const link_map* map = nullptr;
         ASSERT_EQ(::dlinfo(library, RTLD_DI_LINKMAP, &map), 0);

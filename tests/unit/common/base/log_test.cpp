@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where lines of the log go, and what may stand in them.
+// Tests Log on real files, a FIFO, a pipe and standard error, and LineLimit with invented times.
+// The test fails if a log follows a link or writes to a file that another user may have placed, if
+// bytes of a peer begin a new line, if one kind of line hides others, or if a log to standard error
+// writes to another file, raises SIGPIPE or blocks.
 #include "common/base/line_limit.hpp"
 #include "common/base/log.hpp"
 #include "common/base/unique_fd.hpp"
@@ -66,7 +69,7 @@ TEST_F(LogFile, IsNoFifoAndNoDirectory) {
     EXPECT_TRUE(test::succeeded(Log::to_file("/dev/null", LogLevel::error)));
 }
 
-// What others put into a directory that they may write to.
+// Another user may place files in a directory that is writable for all, such as /tmp.
 TEST_F(LogFile, OfOthersInASharedDirectoryIsRefused) {
     const auto shared = directory_ / "shared";
     std::filesystem::create_directory(shared);
@@ -111,7 +114,7 @@ TEST_F(LogFile, AFloodOfOneKindIsCountedAndDoesNotHideOthers) {
     EXPECT_TRUE(test::contains(text, "error: the reason\n"));
     EXPECT_TRUE(
         test::contains(text, " more lines like \"refused a connection: {}\" were left out\n"));
-    // A slow machine may take several seconds for this.
+    // On a slow machine the loop may take several seconds, with 10 lines of the flood in each.
     EXPECT_LT(lines_of(text), flood / 2) << text;
 }
 
@@ -149,7 +152,7 @@ TEST(LineLimit, TenASecondOfAKindAndThenACount) {
     EXPECT_EQ(left, "kind 1\n");
 }
 
-// Standard error is this file while it lives.
+// Replaces standard error by FD. The destructor restores it.
 class StandardError {
 public:
     explicit StandardError(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
@@ -171,7 +174,7 @@ TEST_F(LogFile, StandardErrorIsWrittenOnlyWhileItIsTheSameFile) {
         log.error("to be seen");
     }
     {
-        const StandardError here(second.get()); // the program opened a file of its own
+        const StandardError here(second.get()); // the program closed it and opened another file
         log.error("never to be seen");
         Log::to_stderr("librpmem", LogLevel::error, std::nullopt).error("closed at load");
     }
@@ -191,7 +194,8 @@ TEST_F(LogFile, AReaderThatIsGoneIsNoSignalAndOneThatSleepsNoWait) {
     const auto before = ::signal(SIGPIPE, [](int) { broken_pipes = broken_pipes + 1; });
     {
         const StandardError here(writer.get());
-        // More than a pipe takes, and each line longer than it takes at once.
+        // More than a pipe holds. Each line is larger than PIPE_BUF, so a write of all of it could
+        // block although poll(2) reports the pipe as writable.
         for (unsigned number = 0; number < 20; ++number)
             log.debug("{}", std::string(8000, 'x'));
         reader.reset();

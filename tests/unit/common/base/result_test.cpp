@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passing on an error copies nothing, and neither does taking a value out.
+// Tests RPMEM_TRY, RPMEM_ASSIGN and in_context() on temporaries, on results that are kept, and on
+// expected types with another error type. The test fails if a macro goes on after an error, if it
+// copies the value or the error of a temporary, or if the text of an error changes on its way. It
+// does not compile if a macro cannot be used twice in a function, with commas or within a lambda.
 #include "tests/support/expect.hpp"
 
 #include <type_traits>
@@ -7,7 +10,7 @@
 namespace rpmem {
 namespace {
 
-// So long that it is on the heap, where its address tells whether it was moved.
+// Too long for the small string optimisation, so its address shows whether the text was moved.
 constexpr const char* long_text =
     "the name of a file that is too long to be kept in the string itself";
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests take_until(), parse_number() and trimmed(), for example of settings and pool set files. The
+// test fails if an empty piece between separators is lost, if a number with a sign, a blank, a
+// prefix or a trailing character is accepted, if a number that is too large is truncated, or if
+// blanks inside a text are removed.
 #include "common/base/text.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the output of --version. The test fails if it reports another version than that of the
+// CMake project, or if its list of transports lacks one that the protocol knows or has one more.
 #include "common/base/version.hpp"
 #include "common/wire/control_messages.hpp"
 #include "tests/support/expect.hpp"
@@ -11,7 +13,7 @@ TEST(Version, IsThatOfTheProject) {
     EXPECT_EQ(describe_version("program").rfind("program " PROJECT_VERSION "\nbuilt ", 0), 0U);
 }
 
-// The names are those of wire::Provider, which base does not know.
+// The names in base are a copy, because common/base may not depend on common/wire.
 TEST(Version, TellsEveryTransport) {
     const std::string text = describe_version("program");
     std::string list = text.substr(text.find("transports: ") + 12) + ", ";

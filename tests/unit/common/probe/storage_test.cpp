@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests examine_storage() and advise_on_appliance() on invented sysfs and proc files in a temporary
+// directory. The test fails if a namespace is missed, if a partition or memory that the kernel uses
+// as RAM is listed, if a device gets the mount of another one whose name begins alike, or if the
+// advice does not follow the processor and the persistence domain.
 #include "common/probe/storage.hpp"
 #include "tests/support/expect.hpp"
 
@@ -37,7 +41,7 @@ TEST_F(StorageTest, NamespacesAndTheirMounts) {
     write("sys/class/block/pmem1/device/mode", "memory\n");
     write("sys/class/block/pmem10/size", "4096\n");
     write("sys/class/block/pmem2s/size", "2048\n");
-    write("sys/class/block/pmem0p1/size", "2048\n"); // a partition
+    write("sys/class/block/pmem0p1/size", "2048\n"); // a partition, which is not listed
     write("sys/class/block/sda/size", "2048\n");
     write("proc/self/mountinfo",
           "21 1 254:1 / / rw shared:1 - ext4 /dev/sda rw\n"
@@ -54,7 +58,7 @@ TEST_F(StorageTest, NamespacesAndTheirMounts) {
     EXPECT_EQ(storage.devices[1].mount, "/mnt/pmem1");
     EXPECT_FALSE(storage.devices[1].is_mounted_dax);
     EXPECT_EQ(storage.devices[2].name, "/dev/pmem10");
-    EXPECT_EQ(storage.devices[2].mount, ""); // not that of pmem1
+    EXPECT_EQ(storage.devices[2].mount, ""); // pmem1 is mounted, pmem10 is not
     EXPECT_EQ(storage.devices[3].mode, "sector");
 }
 
@@ -74,7 +78,7 @@ TEST_F(StorageTest, DeviceDax) {
     write("sys/bus/dax/devices/dax0.0/size", "67108864\n");
     link_driver("sys/bus/dax/devices/dax0.0", "device_dax");
     write("sys/bus/dax/devices/dax1.0/size", "67108864\n");
-    link_driver("sys/bus/dax/devices/dax1.0", "kmem"); // ordinary memory by now
+    link_driver("sys/bus/dax/devices/dax1.0", "kmem"); // used as RAM
     const Storage storage = examine_storage(root);
     ASSERT_EQ(storage.devices.size(), 1U);
     EXPECT_EQ(storage.devices[0].name, "/dev/dax0.0");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files by which a kernel tells of RDMA devices, in a temporary directory.
+// A directory with the files of sysfs and /dev that describe RDMA devices. The tests of common/rdma
+// examine it instead of the files of this machine. They find mistakes of the product only as long
+// as these files have the names and texts that a real kernel gives them.
 #pragma once
 
 #include "tests/support/expect.hpp"
@@ -8,7 +10,7 @@ namespace rpmem::rdma {
 
 class DeviceTree : public testing::Test {
 protected:
-    // Other users may look into it.
+    // A test examines the directory as another user.
     DeviceTree() { std::filesystem::permissions(root, std::filesystem::perms(0755)); }
 
     void write(const std::string& file, const std::string& text) const {
@@ -16,7 +18,7 @@ protected:
         std::ofstream(root / file) << text;
     }
 
-    // A kernel with the subsystem, and with rdma_cm for programs.
+    // Adds the RDMA subsystem of the kernel, and rdma_cm, through which programs connect.
     void add_subsystem() const {
         std::filesystem::create_directories(root / "sys/class/infiniband");
         write("dev/infiniband/rdma_cm", "");
@@ -31,11 +33,11 @@ protected:
         if (!interface.empty()) {
             write(port + "gid_attrs/ndevs/0", interface + "\n");
             write(port + "gid_attrs/ndevs/1", interface + "\n");
-            write(port + "gid_attrs/ndevs/2", ""); // not in use: the kernel returns an error
+            write(port + "gid_attrs/ndevs/2", ""); // unused: the kernel returns an error
         }
     }
 
-    // That programs can use, as far as files go.
+    // Adds the files through which a program uses DEVICE.
     void add_user_access(const std::string& device, unsigned number) const {
         const std::string uverbs = "uverbs" + std::to_string(number);
         write("sys/class/infiniband_verbs/" + uverbs + "/ibdev", device + "\n");
@@ -49,7 +51,7 @@ protected:
                                         directory / "driver");
     }
 
-    // IP over InfiniBand.
+    // Adds an interface for IP over InfiniBand.
     void add_child_interface(const std::string& interface, const std::string& device,
                              unsigned port) const {
         const std::string directory = "sys/class/net/" + interface + "/";

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests examine_devices() on invented sysfs files in a temporary directory, and parse_devices() and
+// allowed_ports() for the setting that names the allowed devices. The test fails if a device, a
+// port or an interface is missed or out of order, if a file without permission counts as usable, or
+// if a malformed list is accepted.
 #include "common/rdma/choice.hpp"
 #include "common/rdma/devices.hpp"
 #include "tests/unit/common/rdma/device_tree.hpp"
@@ -59,7 +63,7 @@ TEST_F(DeviceTree, AFileThatIsNotOursIsForbidden) {
     add_port("rxe0", 1, "4: ACTIVE", "Ethernet", "eth0");
     add_user_access("rxe0", 3);
     std::filesystem::permissions(root / "dev/infiniband/uverbs3", std::filesystem::perms(0600));
-    // Nothing is forbidden to root.
+    // Root may open every file, so another user examines it.
     const bool is_root = ::geteuid() == 0;
     if (is_root) {
         ASSERT_EQ(::seteuid(65534), 0);
@@ -137,7 +141,7 @@ TEST(DeviceChoice, Ports) {
     ASSERT_EQ(one.size(), 1U);
     EXPECT_EQ(one[0]->number, 2U);
     EXPECT_TRUE(allowed_ports(device, {{"mlx5_0", 3}}).empty());
-    EXPECT_TRUE(allowed_ports(device, {{"mlx5", std::nullopt}}).empty()); // no beginnings of names
+    EXPECT_TRUE(allowed_ports(device, {{"mlx5", std::nullopt}}).empty()); // a prefix does not match
 }
 
 } // namespace

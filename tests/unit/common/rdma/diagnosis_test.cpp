@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests diagnose() on invented sysfs files with one defect each, and the lookup of the local end of
+// a route on the real loopback interface. The test fails if a defect is not found, if another one
+// is reported first, or if the text does not name the device and what to do. It also fails if a
+// guess counts as certain.
 #include "common/rdma/diagnosis.hpp"
 #include "tests/unit/common/rdma/device_tree.hpp"
 
@@ -17,7 +21,7 @@ protected:
         return {examine_devices(root), parse_devices(allowed).value(), "RPMEM_DEVICE", providers};
     }
 
-    // The diagnosis is FAULT, and its text has all WORDS.
+    // Expects FAULT, and a text that contains all WORDS.
     void expect(Fault fault, const std::vector<std::string>& words) const {
         const Diagnosis diagnosis = diagnose(facts(), end);
         EXPECT_EQ(static_cast<int>(diagnosis.fault), static_cast<int>(fault)) << diagnosis.text;
@@ -25,7 +29,7 @@ protected:
             EXPECT_TRUE(test::contains(diagnosis.text, word));
     }
 
-    // A device that nothing is wrong with.
+    // Adds a device without a fault.
     void add_good_device(const std::string& name, unsigned number,
                          const std::string& interface) const {
         add_port(name, 1, "4: ACTIVE", "Ethernet", interface);
@@ -72,7 +76,7 @@ TEST_F(DiagnosisTest, AWrongNameListsWhatThereIs) {
                {std::string("RPMEM_DEVICE=") + wrong, "rxe0 (port 1 ACTIVE, Ethernet, eth0)",
                 "rxe1 (port 1 ACTIVE, Ethernet, eth1)"});
     }
-    allowed = "rxe9,rxe0"; // one that exists is enough
+    allowed = "rxe9,rxe0"; // one device that exists is enough
     expect(Fault::none, {});
 }
 
@@ -108,7 +112,7 @@ TEST_F(DiagnosisTest, NoPermission) {
 }
 
 TEST_F(DiagnosisTest, OnlyRawPackets) {
-    add_good_device("roce0", 0, "eth0"); // a name that says nothing
+    add_good_device("roce0", 0, "eth0"); // the driver decides, not the name
     add_driver("roce0", "mana");
     expect(Fault::no_connections, {"roce0", "raw packet", "manadv(7)"});
 }
@@ -153,7 +157,7 @@ TEST_F(DiagnosisTest, TheLinkLayerIsAnotherOne) {
     expect(Fault::wrong_link_layer, {"10.7.7.1 (eth0) on Ethernet", "InfiniBand", "ib0"});
     end.interface = "ib0";
     expect(Fault::none, {});
-    end.interface = "ib7"; // of another kind of the same
+    end.interface = "ib7"; // an InfiniBand interface of no device
     end.infiniband = true;
     expect(Fault::not_an_rdma_address, {"ib7"});
 }
@@ -172,13 +176,13 @@ TEST_F(DiagnosisTest, WithoutInterfacesItIsAGuess) {
     add_good_device("rxe0", 0, "eth1");
     const RdmaFacts one = facts();
     EXPECT_TRUE(is_certain(diagnose(one, end), one));
-    add_port("cxgb4_0", 1, "4: ACTIVE", "Ethernet"); // which does not tell
+    add_port("cxgb4_0", 1, "4: ACTIVE", "Ethernet"); // reports no interfaces
     add_user_access("cxgb4_0", 1);
     const RdmaFacts two = facts();
     EXPECT_EQ(diagnose(two, end).fault, Fault::not_an_rdma_address);
     EXPECT_FALSE(is_certain(diagnose(two, end), two));
     end.interface = "eth1";
-    EXPECT_FALSE(is_certain(diagnose(two, end), two)); // nothing is wrong
+    EXPECT_FALSE(is_certain(diagnose(two, end), two)); // there is no fault
     allowed = "rxe9";
     const RdmaFacts wrong = facts();
     EXPECT_TRUE(is_certain(diagnose(wrong, end), wrong));

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests make_fork_safe() with the real libibverbs, which needs no device. The test fails if memory
+// remains unprotected without an error, if FI_FORK_UNSAFE is ignored, or if a call that is too late
+// does not fail. From Linux 5.12 on the kernel protects the memory itself, and the two tests of
+// failures are skipped.
 #include "common/rdma/fork_safety.hpp"
 #include "common/rdma/verbs_library.hpp"
 #include "tests/unit/common/rdma/in_a_child.hpp"
@@ -12,9 +16,8 @@
 namespace rpmem::rdma {
 namespace {
 
-// What libibverbs has done cannot be undone: each test is in a process of its own.
+// The state of libibverbs cannot be reset, so each test runs in a child process.
 
-// The kernel of the machine decides which of the two is tested.
 bool kernel_copies() {
     const auto safety = fork_safety();
     return safety && *safety == ForkSafety::copied_by_kernel;
@@ -57,7 +60,7 @@ TEST(ForkSafety, IsRefusedWhenItIsTooLate) {
                   const auto verbs = verbs_library();
                   if (!verbs)
                       return 1;
-                  // What a registration does first; the library exports it for drivers.
+                  // A registration calls this function first. libibverbs exports it for drivers.
                   void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
                   void* const address = ::dlvsym(library, "ibv_dontfork_range", "IBVERBS_1.1");
                   int (*dontfork_range)(void*, std::size_t) = nullptr;

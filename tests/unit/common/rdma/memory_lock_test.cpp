@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests judge_lock() with numbers, make_room_to_lock() with the real limits of a child process, and
+// judge_paging() with invented capabilities. The test fails if pages are counted wrongly, if the
+// soft limit is not raised where that is enough, if a refused request changes it, or if the error
+// does not state both limits and the line that raises them.
 #include "common/rdma/memory_lock.hpp"
 #include "common/rdma/on_demand_paging.hpp"
 #include "tests/support/expect.hpp"
@@ -32,7 +36,7 @@ TEST(MemoryLock, CountsWholePagesAndWhatIsInUse) {
         {limit_of(page, page), 0, page + 1, too_much},
         {limit_of(page, page), page - 1, 2, too_much},
         {limit_of(2 * page, 2 * page), page - 1, 2, fits},
-        // Parts of pages at the end of a limit are of no use.
+        // A limit counts in whole pages, rounded down.
         {limit_of(2 * page - 1, 2 * page - 1), 0, 2 * page, too_much},
         {limit_of(4 * page, 4 * page, 3 * page), 0, page, fits},
         {limit_of(4 * page, 4 * page, 3 * page), 0, page + 1, too_much},
@@ -59,7 +63,7 @@ TEST(MemoryLock, TellsBothNumbersAndTheLineToWrite) {
     EXPECT_TRUE(test::contains(text, "RDMA needs 1056768 bytes"));
     EXPECT_TRUE(test::contains(text, "8192 of them in use already"));
     EXPECT_TRUE(test::contains(text, "user peter is 65536 bytes (soft) and 131072 bytes (hard)"));
-    // In KiB: what is needed, with room for the lanes, in whole MiB.
+    // The new limit includes 64 MiB for the lanes and is rounded up to whole MiB.
     EXPECT_TRUE(test::contains(text, "'peter - memlock 67584' into /etc/security/limits.conf"));
     EXPECT_TRUE(test::contains(text, "LimitMEMLOCK=66M"));
 }

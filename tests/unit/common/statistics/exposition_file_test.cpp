@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests ExpositionFile on real files in a temporary directory, with the PIDs of real processes that
+// have ended. The test fails if a new text does not replace the old one, if a temporary file
+// remains or other users cannot read the result, or if remove_of_the_dead() leaves the file of an
+// ended process or removes that of a live process, of another program or of a current container.
 #include "common/statistics/exposition_file.hpp"
 #include "tests/support/expect.hpp"
 
@@ -40,7 +44,7 @@ protected:
 };
 
 TEST_F(MetricsFile, IsReplacedAsAWhole) {
-    put("." + own_ + ".new"); // left behind by a program that was killed
+    put("." + own_ + ".new"); // of a process with this PID that was killed while it wrote
     const ExpositionFile file = opened();
     for (const char* text : {"first\n", "second, and longer\n", "3\n"}) {
         ASSERT_TRUE(test::succeeded(file.replace(text)));
@@ -75,7 +79,7 @@ TEST_F(MetricsFile, NamesTheDirectoryThatIsMissing) {
     EXPECT_TRUE(test::contains(none.error().text, directory_));
 }
 
-// A process that has lived: nobody else has its number so soon.
+// Returns the PID of a process that has ended. The kernel does not assign it again so soon.
 pid_t a_dead_process() {
     const pid_t child = ::fork();
     if (child == 0)
@@ -100,7 +104,7 @@ TEST_F(MetricsFile, OfTheDeadGoesAndNothingElseDoes) {
                                      "." + dead + ".prom",
                                      begin + ".prom",
                                      begin + "99999999999999999999.prom",
-                                     "one-" + number + ".prom", // of an earlier version
+                                     "one-" + number + ".prom", // an earlier version
                                      stem_of_process("onetoo", process) + ".prom",
                                      stem_of_process("two", process) + ".prom"};
     for (const std::string& name : kept)
@@ -114,7 +118,7 @@ TEST_F(MetricsFile, OfTheDeadGoesAndNothingElseDoes) {
     EXPECT_EQ(left, kept);
 }
 
-// A container has processes with the numbers of those that have ended here.
+// Containers and the host use the same PIDs, so only its age shows that such a file is stale.
 TEST_F(MetricsFile, OfAnotherNamespaceStaysWhileItIsWritten) {
     const std::string number = std::to_string(a_dead_process());
     const std::string current = "one-0123abcd-4026531000-" + number + ".prom";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the frames that come, as a target's worker would.
+// A Receiver that stores all frames and payloads that arrive, for the tests of connections. It
+// fails the test if the chunks of a payload have a gap, or if a chunk ends within a word of the
+// pool.
 #pragma once
 
 #include "common/transport/transport.hpp"

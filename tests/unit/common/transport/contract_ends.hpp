@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connected ends, over each transport, and what tests of the contract look at.
+// Pairs of connected ends in one process, for transport_test.cpp. Lanes over tcp and within TLS use
+// a Unix socket pair in place of TCP. Lanes over libfabric use its provider sockets, which stands
+// for RDMA.
 #pragma once
 
 #include "common/transport/fabric/fabric_connection.hpp"
@@ -28,7 +30,7 @@ struct Side {
     Collector taker;
     Event wake = value_of(Event::make());
 
-    // One round; false: nothing came in time.
+    // Polls and waits once. Returns false after a timeout.
     bool turn(std::chrono::milliseconds limit) {
         if (connection->poll(taker) > 0)
             group->progressed();
@@ -36,10 +38,10 @@ struct Side {
     }
 };
 
-// Two connected ends, and what they stand on.
+// Two connected ends, and everything that they use.
 struct Pair {
     virtual ~Pair() = default;
-    // Both sides go on until DONE.
+    // Polls both sides until DONE.
     ::testing::AssertionResult until(const std::function<bool()>& done) {
         constexpr std::chrono::milliseconds short_turn(1);
         for (const Deadline deadline(patience); !done();) {
@@ -51,8 +53,8 @@ struct Pair {
         }
         return ::testing::AssertionSuccess();
     }
-    Side ours;   // of the initiator
-    Side theirs; // of the target
+    Side ours;   // the initiator
+    Side theirs; // the target
     Buffer our_pool = Buffer(pool_size);
     Buffer their_pool = Buffer(pool_size);
 };
@@ -82,7 +84,7 @@ inline std::unique_ptr<Pair> inside_tls() {
 
 struct FabricPair final : Pair {
     using End = test::BareEnd;
-    ~FabricPair() override { // before what they stand on
+    ~FabricPair() override { // before the objects that they use
         ours.connection.reset();
         theirs.connection.reset();
         ours.group.reset();

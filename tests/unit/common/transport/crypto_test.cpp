@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the functions of libcrypto that authenticate lanes, with values of RFC 5869, RFC 4231 and
+// FIPS 180-2, and the memory of secrets with the real mappings of the process. The test fails if a
+// key, a MAC or a hash differs, if the application's OpenSSL settings or error queue are used or
+// changed, or if a core dump would contain a secret.
 #include "common/transport/crypto.hpp"
 #include "common/transport/secret.hpp"
 #include "tests/support/dumped_pages.hpp"
@@ -18,7 +22,7 @@ std::vector<std::byte> from_hex(std::string_view text) {
     return bytes;
 }
 
-// RFC 5869, A.3: SHA-256 with neither salt nor info.
+// Test case 3 of RFC 5869 (A.3): SHA-256 with neither salt nor info.
 TEST(Crypto, HkdfIsThatOfTheRfc) {
     const std::vector<std::byte> secret(22, std::byte{0x0b});
     std::vector<std::byte> key(42);
@@ -27,7 +31,7 @@ TEST(Crypto, HkdfIsThatOfTheRfc) {
                             "9d201395faa4b61a96c8"));
 }
 
-// RFC 4231, 4.3, in one part and in several.
+// Test case 2 of RFC 4231 (4.3), in one part and in several.
 TEST(Crypto, HmacIsThatOfTheRfc) {
     const auto right = from_hex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     Digest mac;
@@ -39,7 +43,7 @@ TEST(Crypto, HmacIsThatOfTheRfc) {
     EXPECT_EQ(samples::copied(mac), right);
 }
 
-// FIPS 180-2, B.1.
+// The example of FIPS 180-2, B.1.
 TEST(Crypto, HashIsSha256) {
     Digest digest;
     ASSERT_TRUE(sha256({bytes_of("a"), bytes_of("bc")}, digest));
@@ -66,9 +70,9 @@ TEST(Crypto, SeveralThreadsMakeTheSameMac) {
     EXPECT_EQ(all_same, (std::array<bool, 4>{true, true, true, true}));
 }
 
-// An application that has loaded no provider, or another one, changes nothing here; and what it has
-// in its queue of errors stays there. (Functions are looked up once: this test finds a wrong
-// context when it runs in a process of its own, as ctest(1) runs it.)
+// The application may have set properties that no provider has, and its error queue must not
+// change. The product looks up each function once. Therefore this test finds a wrong library
+// context only in a process of its own, in which ctest(1) runs it.
 TEST(Crypto, DependsOnNothingOfTheApplicationAndLeavesItsErrors) {
     EVP_set_default_properties(nullptr, "provider=none_such");
     ERR_clear_error();
@@ -106,7 +110,7 @@ TEST(Secret, TwoRandomOnesDiffer) {
 TEST(Secret, IsInNoCoreDump) {
     const auto secret = Secret::make();
     ASSERT_TRUE(secret);
-    // A page is reserved for it.
+    // The secret has a page of its own.
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     EXPECT_EQ(test::dumped({secret->bytes().data(), page}), "-");
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests TargetProof and InitiatorProof, the state machines of the lane handshake, against each
+// other and with messages of tests/data/transport/make.py. No socket is involved. The test fails if
+// replayed, reflected or foreign messages authenticate a peer, if bytes of TLS or of frames are
+// consumed, or if messages that arrive in pieces are not understood.
 #include "common/transport/lane_auth_ends.hpp"
 #include "tests/unit/common/transport/samples.hpp"
 
@@ -20,7 +24,7 @@ protected:
     TargetProof target_{session_, tcp};
     InitiatorProof initiator_{session_, samples::identity, false};
 
-    // A target that has sent the second message.
+    // Advances TARGET until it has sent the second message.
     void until_third(TargetProof& target) {
         ASSERT_EQ(target.advance(golden("first")).state, ProofState::known);
         ASSERT_EQ(target.accept(targets_).state, ProofState::third);
@@ -55,12 +59,12 @@ TEST_F(ProofEnds, ProveThemselvesToEachOther) {
     EXPECT_EQ(step.state, ProofState::proven);
 }
 
-// Both look at the first bytes that come before TLS does, and leave it its own.
+// Both ends see the bytes before TLS, and leave those of TLS unconsumed.
 TEST_F(ProofEnds, ProveThemselvesInsideOfTls) {
     InitiatorProof initiator(session_, samples::identity, true);
     auto first = copied(initiator.start(initiators_).send);
     EXPECT_EQ(initiator.state(), ProofState::securing);
-    first.push_back(std::byte{22}); // TLS's first record is right behind it
+    first.push_back(std::byte{22}); // the first record of TLS follows at once
     EXPECT_EQ(target_.advance(first).taken, first_message_size);
     EXPECT_EQ(target_.advance(std::array{std::byte{22}}).taken, 0U);
     EXPECT_EQ(initiator.advance(std::array{std::byte{22}}).taken, 0U);
@@ -121,11 +125,11 @@ TEST_F(ProofEnds, AReplayedSecondMessageGetsNoThird) {
 }
 
 TEST_F(ProofEnds, ReflectionsAreRefused) {
-    // The second message as a first one: no id of the session stands behind its magic.
+    // The second message has the magic of a first one, but no session id after it.
     auto reflected = golden("second");
     reflected.resize(first_message_size);
     expect_refusal(target_.advance(reflected), RefusalCode::no_such_session);
-    // The first as a second, and its own MAC as the target's.
+    // The first message has the magic of a second one, but another MAC.
     static_cast<void>(initiator_.start(initiators_));
     EXPECT_EQ(initiator_.advance(golden("first")).state, ProofState::refused);
     EXPECT_EQ(initiator_.refused(), (Refused{.why = RefusalCode::proof_wrong}));
@@ -154,7 +158,7 @@ TEST_F(ProofEnds, AnotherLaneGenerationOrTransportIsRefused) {
     EXPECT_EQ(target.refused(), (Refused{.why = RefusalCode::proof_wrong}));
 }
 
-// Somebody in between who ends TLS and begins it again.
+// An attacker between both ends would have a TLS connection to each, with different exporters.
 TEST_F(ProofEnds, AnotherTlsConnectionIsRefused) {
     static_cast<void>(target_.advance(golden("first")));
     static_cast<void>(target_.accept(targets_, samples::count_up<32>(1)));

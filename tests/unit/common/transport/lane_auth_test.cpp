@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the messages of the lane handshake and the refusals. Expected bytes come from
+// tests/data/transport/make.py, and the linker replaces CRYPTO_memcmp() by a function that counts
+// calls. The test fails if a byte of a message moves, if a message with a flipped bit or of other
+// facts is accepted, or if a MAC is not compared in constant time.
 #include "common/transport/lane_auth.hpp"
 #include "common/transport/refusal.hpp"
 #include "tests/unit/common/transport/samples.hpp"
 
 #include <set>
 
-// The linker puts this one in the place of libcrypto's (see CMakeLists.txt), which it calls.
+// The linker redirects the calls of CRYPTO_memcmp() to __wrap_CRYPTO_memcmp(), see CMakeLists.txt.
 extern "C" int __real_CRYPTO_memcmp(const void* one, const void* other, std::size_t size);
 extern "C" int __wrap_CRYPTO_memcmp(const void* one, const void* other, std::size_t size);
 static std::vector<std::size_t> compared;
@@ -72,14 +76,15 @@ TEST(Proof, RefusalIsGolden) {
     ASSERT_FALSE(facts);
     EXPECT_EQ(facts.error(),
               (Refused{.why = RefusalCode::no_such_lane, .number = 0x01020304, .by_peer = true}));
-    // Later versions may have more to say behind the number.
+    // Later versions may use the bytes after the number.
     auto longer = golden("refusal");
     longer.back() = std::byte{1};
     EXPECT_EQ(check_second(samples::session(), samples::facts(), longer).error().why,
               RefusalCode::no_such_lane);
 }
 
-// CHECK gets each message that differs from the golden one by a bit, and must refuse it so.
+// Calls CHECK with each message that differs in one bit from the golden one NAME. REFUSAL returns
+// the expected error.
 void expect_refusals(const std::string& name, auto check, auto refusal) {
     const auto right = golden(name);
     for (std::size_t bit = 0; bit < right.size() * 8; ++bit) {
@@ -123,7 +128,7 @@ TEST(Proof, AnyOtherSizeIsRefused) {
     }
 }
 
-// What the second and the third message are bound to: each of these is another connection's.
+// The second and the third message must be invalid for a connection that differs in one fact.
 TEST(Proof, BindsAllFacts) {
     const ProofSession session = samples::session();
     std::vector<ProofFacts> others(6, samples::facts());
@@ -132,7 +137,7 @@ TEST(Proof, BindsAllFacts) {
     others[2].identity.transport = wire::Provider::verbs;
     others[3].initiator[31] ^= std::byte{1};
     others[4].exporter[0] ^= std::byte{1};
-    others[5].target[0] ^= std::byte{1}; // it is in the second message, and so differs in the third
+    others[5].target[0] ^= std::byte{1}; // the second message contains this fact
     for (std::size_t i = 0; i < others.size(); ++i) {
         const auto known = check_second(session, others[i], golden("second"));
         EXPECT_EQ(!!known, i == 5) << i;
@@ -159,7 +164,7 @@ TEST(Proof, WhoHasAnotherSecretIsOfAnotherSession) {
     ProofSession other = samples::session(1);
     EXPECT_EQ(check_first(other, tcp, golden("first")).error(),
               because(RefusalCode::no_such_session));
-    // Nor does the public id help.
+    // The public id of the session does not help without the secret.
     other.keys.id = samples::session().keys.id;
     EXPECT_EQ(check_first(other, tcp, golden("first")).error(), because(RefusalCode::proof_wrong));
 }
@@ -171,7 +176,7 @@ TEST(Proof, LanesBeyondTheSessionsAreRefused) {
               because(RefusalCode::no_such_lane, samples::identity.lane));
 }
 
-// The zero field is within the MAC: who sets it is a later version, not a stranger.
+// The MAC covers the zero field, so only an authentic peer of a later version can set it.
 TEST(Proof, AFieldThatIsNotZeroIsAnotherFormat) {
     const ProofSession session = samples::session();
     auto message = golden("first");
@@ -225,7 +230,7 @@ TEST(RefusalCode, EachHasItsOwnText) {
     EXPECT_TRUE(test::contains(
         describe({.why = RefusalCode::no_resources, .number = ENFILE, .by_peer = true}),
         "Too many open files in system"));
-    // The number may be anybody's.
+    // Neither the number nor the code from the peer needs to be known.
     EXPECT_FALSE(describe({.why = RefusalCode::no_resources, .number = 0xffffffff}).empty());
     EXPECT_TRUE(
         test::contains(describe({.why = RefusalCode{0xffffffff}, .by_peer = true}), "4294967295"));

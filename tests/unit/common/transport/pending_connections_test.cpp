@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests PendingConnections and the back-off of refused lanes on a virtual clock, without sockets. A
+// simulated listener serves 1024 lanes while unauthenticated connections arrive at up to 2000 per
+// second. The test fails if a connection keeps its slot too long or loses it too early, or if lanes
+// need 5 s or more to be authenticated.
 #include "common/transport/pending_connections.hpp"
 #include "common/transport/retry.hpp"
 #include "tests/support/expect.hpp"
@@ -14,7 +18,7 @@ using Id = PendingConnections::Id;
 
 constexpr PendingConnections::Time start{1h};
 
-// COUNT connections with a right first message, from id FIRST on.
+// Adds COUNT connections with a valid first message, beginning with id FIRST.
 void fill_known(PendingConnections& slots, Id first, std::size_t count,
                 PendingConnections::Time now) {
     for (Id id = first; id < first + count; ++id) {
@@ -50,7 +54,7 @@ TEST(PendingConnections, AKnownOneIsNotEvictedBeforeASecond) {
     auto admission = slots.recognised(100, start + 999ms);
     EXPECT_FALSE(admission.admitted);
     EXPECT_FALSE(admission.ended);
-    EXPECT_EQ(slots.silent(), 0U); // the busy one has gone
+    EXPECT_EQ(slots.silent(), 0U); // the refused connection has no slot
     EXPECT_FALSE(slots.arrived(101, start));
     admission = slots.recognised(101, start + 1s);
     EXPECT_TRUE(admission.admitted);
@@ -71,7 +75,7 @@ TEST(PendingConnections, NobodyStaysLongerThanTenSeconds) {
     EXPECT_FALSE(slots.arrived(1, start));
     EXPECT_FALSE(slots.arrived(2, start + 1s));
     EXPECT_FALSE(slots.arrived(3, start + 2s));
-    // Later known than those who came after it: its time counts from its arrival all the same.
+    // Connection 2 becomes known after connection 3, but its time still counts from its arrival.
     EXPECT_TRUE(slots.recognised(3, start + 3s).admitted);
     EXPECT_TRUE(slots.recognised(2, start + 9s).admitted);
     EXPECT_EQ(slots.deadline(), std::optional(start + 10s));
@@ -93,8 +97,8 @@ TEST(PendingConnections, NobodyStaysLongerThanTenSeconds) {
     EXPECT_FALSE(slots.deadline());
 }
 
-// Ids that are drawn from a small range, and a clock that moves irregularly: whatever happens, the
-// rules hold.
+// Checks the rules after each of many random steps, with ids from a small range and an irregular
+// clock.
 TEST(PendingConnections, RulesHoldWhateverHappens) {
     struct Peer {
         PendingConnections::Time arrived;
@@ -152,27 +156,27 @@ TEST(PendingConnections, RulesHoldWhateverHappens) {
     EXPECT_GT(evictions, 10U);
 }
 
-// Honest lanes that connect while strangers hold as many slots as they can get: a listener on a
-// virtual clock. Nothing here waits or measures time.
+// Simulates a listener on a virtual clock. Genuine lanes connect while unauthenticated connections
+// hold as many slots as they can get.
 using Time = PendingConnections::Time;
 using Duration = std::chrono::nanoseconds;
 
-constexpr Time opening{1h}; // of the listener
+constexpr Time opening{1h}; // when the listener starts
 constexpr unsigned honest_lanes = 1024;
-constexpr Duration cost = 20us; // of a connection, on the listener's processor
+constexpr Duration cost = 20us; // processor time of the listener for each event
 
 struct Load {
     unsigned strangers_a_second;
     Duration round_trip;
-    Duration slowest_first; // the first message comes at most this long behind its connection
+    Duration slowest_first; // maximum time between a connection and its first message
 };
 
 enum class What { stranger, connect, first, third, refused };
 struct Arrival {
     Time at;
     What what;
-    Id id = 0;         // of the connection
-    unsigned lane = 0; // of `connect`
+    Id id = 0;         // the connection, for `first` and `third`
+    unsigned lane = 0; // for `connect` and `refused`
     bool operator>(const Arrival& other) const { return at > other.at; }
 };
 
@@ -180,7 +184,7 @@ class SimulatedListener {
 public:
     explicit SimulatedListener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
         for (Id id = 0; id < max_silent; ++id)
-            arrive(id, opening); // strangers hold all of them from the start
+            arrive(id, opening); // unauthenticated connections hold all slots from the start
         next_id_ = max_silent;
         if (load.strangers_a_second > 0)
             add({.at = opening, .what = What::stranger});
@@ -188,12 +192,12 @@ public:
             add({.at = opening, .what = What::connect, .lane = lane});
     }
 
-    // How long it takes until all lanes are proven; a minute, if they are not.
+    // Returns the time until all lanes are authenticated, or one minute if that takes longer.
     Duration run() {
         while (proven_ < honest_lanes && !events_.empty() && events_.top().at < opening + 1min) {
             const Arrival event = events_.top();
             events_.pop();
-            // One processor: what comes meanwhile waits in the kernel.
+            // The listener has one thread. Later events wait in the kernel.
             now_ = std::max(now_, event.at) + cost;
             while (const auto gone = slots_.expired(now_))
                 lost(gone->id);
@@ -239,7 +243,7 @@ private:
     void recognise(Id id) {
         const auto here = honest_.find(id);
         if (here == honest_.end())
-            return; // it was ended meanwhile
+            return; // the listener has ended it
         const auto admission = slots_.recognised(id, now_);
         if (admission.ended) {
             EXPECT_GE(now_ - honest_.at(*admission.ended).known, shortest_known);
@@ -251,7 +255,7 @@ private:
         add({.at = now_ + load_.round_trip, .what = What::third, .id = id});
     }
 
-    // The listener has ended a connection: an honest one hears of it and tries again.
+    // The listener has ended connection ID. A genuine lane notices that and retries.
     void lost(Id id) {
         if (const auto here = honest_.find(id); here != honest_.end()) {
             add({.at = now_ + load_.round_trip / 2,
@@ -284,7 +288,7 @@ private:
     Id next_id_ = 0;
     Time now_ = opening;
     unsigned proven_ = 0;
-    std::uint64_t random_ = 1; // a known one: each run is the same
+    std::uint64_t random_ = 1; // fixed, so that every run is the same
 };
 
 TEST(SlotsUnderLoad, HonestLanesGetInWhileStrangersHoldTheSlots) {
@@ -301,7 +305,7 @@ TEST(SlotsUnderLoad, HonestLanesGetInWhileStrangersHoldTheSlots) {
             }
 }
 
-// 200 strangers a second, who cost a lane among 1024 nothing that it would notice.
+// 200 unauthenticated connections a second must not delay the lanes noticeably.
 TEST(SlotsUnderLoad, StrangersHardlyDelayHonestLanes) {
     const Load quiet{.strangers_a_second = 0, .round_trip = 1ms, .slowest_first = 1ms};
     Load loud = quiet;

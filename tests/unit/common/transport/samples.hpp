@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session whose secret, agreement and nonces are known, and the bytes that it sends.
+// A session with known secret, transcript and nonces, and the messages that it sends. The expected
+// bytes come from tests/data/transport/make.py, which does not use the product. The tests of the
+// lane handshake and of TLS share them.
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
@@ -22,7 +24,7 @@ inline constexpr auto tcp = wire::Provider::tcp;
 inline constexpr LaneIdentity identity{
     .lane = 0x01020304, .generation = 0x1112131415161718, .transport = tcp};
 
-// tests/data/transport/make.py says how they were made.
+// Returns bytes that tests/data/transport/make.py has written.
 inline std::vector<std::byte> golden(const std::string& name) {
     const std::filesystem::path data = TRANSPORT_DATA_DIR;
     const std::string content = test::read_file(data / (name + ".bin"));
@@ -31,7 +33,7 @@ inline std::vector<std::byte> golden(const std::string& name) {
     return test::bytes_of_text(content);
 }
 
-// FIRST: the first byte of its secret. REQUEST: what the initiator has asked for.
+// FIRST is the first byte of the secret. REQUEST is a part of the control transcript.
 inline ProofSession session(int first = 0, std::string_view request = "the request") {
     return {.keys = derive_keys(Secret::copy_of(count_up<32>(first)).value()).value(),
             .transcript = transcript_of(bytes_of("the hello"), bytes_of("the answer"),
@@ -50,7 +52,7 @@ inline ProofFacts facts(const Exporter& of_tls = {}) {
 
 inline std::vector<std::byte> copied(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
-// Always the same bytes; none, if it fails.
+// Always returns the same bytes, or fails with error code 38.
 class KnownRandom final : public Random {
 public:
     explicit KnownRandom(const Nonce& bytes, bool fails = false) : bytes_(bytes), fails_(fails) {}

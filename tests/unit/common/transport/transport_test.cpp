@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lanes rely on, of every transport: over tcp, inside TLS, and over libfabric, whose provider
-// sockets stands for RDMA.
+// Tests the rules of transport.hpp on every transport: tcp and TLS on a Unix socket pair, and
+// libfabric with its provider sockets, which stands for RDMA. The test fails if frames are lost,
+// changed or reordered, if a connection continues after a protocol violation, if no error frame
+// reaches the peer, or if direct writes arrive after the frame that follows them.
 #include "tests/unit/common/transport/contract_ends.hpp"
 
 namespace rpmem::transport::contract {
@@ -38,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Transport{"fabric", [] { return std::make_unique<FabricPair>(); }}),
     [](const auto& transport) { return std::string(transport.param.name); });
 
-// Of any size, from the registered pool and from elsewhere, with others behind them or not.
+// The frames have many sizes. Their pieces are within the registered pool and outside it. They are
+// posted with and without More::follows.
 TEST_P(Contract, FramesArriveWholeAndInOrder) {
     Buffer elsewhere = counted(payload);
     std::copy(elsewhere.begin(), elsewhere.end(), pair->our_pool.begin());
@@ -54,7 +57,7 @@ TEST_P(Contract, FramesArriveWholeAndInOrder) {
                 sent.push_back(header);
                 post(header, std::span(*from).first(size),
                      sent.size() % 3 == 0 ? More::none : More::follows);
-                if (sent.size() % frames == 0) { // the credits of a lane do the same
+                if (sent.size() % frames == 0) { // like the credits of a lane
                     post({.type = FrameType::persist, .number = 0}, {});
                     ASSERT_TRUE(until([&] {
                         return theirs.taker.headers.size() == sent.size() + sent.size() / frames;
@@ -94,7 +97,7 @@ TEST_P(Contract, WhatTheReceiverRefusesEndsTheConnectionAndIsToldOnce) {
     EXPECT_EQ(theirs.connection->failure().fault, Fault::broke_protocol);
     EXPECT_NE(theirs.connection->failure().text.find("nobody wants"), std::string::npos);
     const std::string text = theirs.connection->failure().text;
-    // The peer can still be told why.
+    // An error frame can still be sent.
     const std::string why = "you know why";
     EXPECT_EQ(theirs.connection->post({.type = FrameType::error,
                                        .length = static_cast<std::uint32_t>(why.size()),
@@ -118,7 +121,8 @@ TEST_P(Contract, AFrameOfAnUnknownTypeEndsTheConnection) {
     EXPECT_EQ(theirs.connection->poll(theirs.taker), 0U);
 }
 
-// Another connection may do, as over tcp: see FrameConnectionTest.ADamagedHeaderEndsTheConnection.
+// Another connection may work, so this is not a violation of the protocol. The same test over tcp
+// is FrameConnectionTest.ADamagedHeaderEndsTheConnection.
 TEST(ContractOverFabric, ADamagedHeaderIsNoBrokenProtocol) {
     FabricPair pair;
     wire::FrameBytes bytes = wire::encode(small_write);
@@ -169,7 +173,7 @@ TEST_P(Contract, AWaitIsWokenAndHasABound) {
     EXPECT_EQ(ours.group->wait(patience, ours.wake.fd()), WaitResult::woken);
 }
 
-// tcp can do nothing besides frames.
+// Only libfabric has direct access.
 TEST_P(Contract, DirectAccessIsThereOrRefused) {
     const bool is_fabric = std::string(GetParam().name) == "fabric";
     EXPECT_EQ(ours.connection->abilities().direct, is_fabric);
@@ -232,8 +236,8 @@ TEST_F(FabricContract, TheQueueIsBounded) {
     EXPECT_FALSE(pair.ours.connection->ended());
 }
 
-// The event queue tells of an end that leaves nothing in the completion queue. What came before is
-// taken first.
+// The event queue reports an end that leaves no entry in the completion queue. Earlier frames are
+// delivered first.
 TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
     ASSERT_EQ(pair.ours.connection->post(small_write, Buffer(8), More::none), PostResult::yes);
     EXPECT_TRUE(pair.until([&] {

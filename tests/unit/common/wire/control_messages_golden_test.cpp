@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What librpmem and rpmemd 1.12.1 really said: every message of every capture.
+// Tests the control messages on recorded sessions of librpmem and rpmemd 1.12.1. Every message of
+// every recording is decoded and encoded again. The test fails if a message of 1.12.1 cannot be
+// decoded or is encoded to other bytes, if a message that 1.12.1 rejected is accepted, or if
+// recordings are missing.
 #include "common/wire/control_layout.hpp"
 #include "tests/unit/common/wire/samples.hpp"
 
@@ -13,7 +16,7 @@ using samples::hex;
 constexpr const char* to_daemon = ".c2d.bin";
 constexpr const char* to_client = ".d2c.bin";
 
-// Hand-made captures that 1.12.1 hung up on, and the code of our error.
+// Captures of handwritten messages on which 1.12.1 closed the connection, and our error codes.
 const std::map<std::string, int> malformed_captures = {
     {"rawobc-bad_major", EPROTONOSUPPORT}, {"rawobc-bad_minor", EPROTONOSUPPORT},
     {"rawobc-bad_type0", EBADMSG},         {"rawobc-bad_type9", EBADMSG},
@@ -35,7 +38,7 @@ std::vector<std::string> captures(const std::string& direction) {
     return names;
 }
 
-// Takes one message off the front of a capture.
+// Decodes the first message of LEFT, and removes it from LEFT on success.
 Result<Request> next_request(std::span<const std::byte>& left) {
     RPMEM_ASSIGN(auto header,
                  decode_request_header(left.first(std::min(left.size(), request_header_size))));
@@ -86,7 +89,7 @@ TEST(Golden, EveryRequestIsDecodedAndEncodedToTheSameBytes) {
             ++messages;
             auto expected = hex(before.first(before.size() - left.size()));
             if (name == "rawobc-close_flag_be1" && type_of(*request) == MessageType::close) {
-                EXPECT_EQ(expected.substr(24), "00000001"); // big-endian: no flag we know
+                EXPECT_EQ(expected.substr(24), "00000001"); // big-endian, thus an unknown flag
                 expected.replace(24, 8, "00000000");
             }
             EXPECT_EQ(hex(samples::encode_any(*request)), expected);
@@ -95,7 +98,8 @@ TEST(Golden, EveryRequestIsDecodedAndEncodedToTheSameBytes) {
     EXPECT_EQ(messages, 102);
 }
 
-// 1.12.1 adds a meaningless status word when it ends early; nothing else may be left over.
+// 1.12.1 sends an additional status word, which has no meaning, when it ends early. Nothing else
+// may follow the last response.
 TEST(Golden, EveryResponseIsDecodedAndEncodedToTheSameBytes) {
     int messages = 0;
     for (const std::string& name : captures(to_client)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that no honest peer sends: each is an error or, where every value is allowed, decoded to
-// exactly what was sent; and nothing is allocated because a field asks for it.
+// Tests the decoders of control messages with truncated, changed and random messages. The test
+// fails if a malformed message is decoded, if a field is changed on its way, or if a size in a
+// message leads to an allocation of that size, which a replaced operator new records. A sanitizer
+// also reports reads beyond the end of a message.
 #include "common/wire/control_layout.hpp"
 #include "tests/unit/common/wire/samples.hpp"
 
@@ -8,10 +10,10 @@
 #include <random>
 
 namespace {
-std::size_t largest_allocation = 0; // since it was last set to 0; the tests have one thread
+std::size_t largest_allocation = 0; // in bytes, since a test has set it to 0
 }
 
-// Not inlined: g++ 12 would see free() without the malloc() that belongs to it, and warn.
+// If these were inlined, g++ 12 would see free() without its malloc(), and warn.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     largest_allocation = std::max(largest_allocation, size);
     if (void* memory = std::malloc(size)) // NOLINT(cppcoreguidelines-no-malloc)
@@ -30,7 +32,7 @@ struct Field {
     const char* name;
     std::size_t offset;
     std::size_t size;
-    bool any_value; // the decoder takes whatever is in it
+    bool any_value; // an error is not required, but an accepted value must be kept
 };
 
 struct Message {
@@ -67,7 +69,7 @@ std::vector<Field> response_fields() {
 
 std::vector<Field> in_band_fields() {
     return joined(response_fields(),
-                  {{"port", 16, 4, true}, // 1 to 65535; judged by what comes back
+                  {{"port", 16, 4, true}, // any_value, because 1 to 65535 are valid
                    {"method", 20, 4, true},
                    {"rkey", 24, 8, true},
                    {"raddr", 32, 8, true},
@@ -104,7 +106,7 @@ std::vector<Message> all_messages() {
           {"size", 8, 8, false},
           {"offset", 16, 8, true},
           {"length", 24, 8, true},
-          {"errno", 32, 4, true}, // 1 to 4095; judged by what comes back
+          {"errno", 32, 4, true}, // any_value, because 1 to 4095 are valid
           {"path size", 36, 4, false},
           {"text size", 40, 4, false}},
          false,
@@ -112,14 +114,14 @@ std::vector<Message> all_messages() {
     };
 }
 
-// What a receiver makes of the bytes, encoded again.
+// Decodes BYTES like a receiver, and encodes the result again.
 Result<Bytes> receive(const Message& message, std::span<const std::byte> bytes) {
     if (message.is_request)
         return samples::receive_request(bytes).map(samples::encode_any);
     return samples::receive_response(message.type, bytes);
 }
 
-// It ends the header.
+// The size is the last field of a header.
 Field size_field(const Message& message) {
     return {"size", (message.is_request ? request_header_size : response_header_size) - 8, 8,
             false};
@@ -138,7 +140,7 @@ Bytes with(Bytes bytes, const Field& field, std::uint64_t value) {
     return bytes;
 }
 
-// A wire size must never become an allocation: this is far above what the messages need.
+// Four times the largest message. No valid message needs as much in one allocation.
 constexpr std::size_t allocation_limit = 4 * max_message_size;
 
 void expect_error(const Result<Bytes>& result) {
@@ -155,13 +157,13 @@ TEST(Malformed, TheSamplesAreGood) {
     }
 }
 
-// With the size that the message has, and with one that fits the truncated body.
+// Each truncated message is tried with its original size field, and with the truncated size.
 TEST(Malformed, EveryTruncationAndOneByteTooMany) {
     for (const Message& message : all_messages()) {
         const Field size = size_field(message);
         for (std::size_t length = 0; length < message.bytes.size(); ++length) {
             SCOPED_TRACE(fmt::format("{} of {} bytes", message.name, length));
-            // Fresh memory of exactly this size, so that a sanitizer sees a read beyond its end.
+            // An allocation of exactly this size lets a sanitizer detect a read beyond its end.
             const Bytes part(message.bytes.begin(),
                              message.bytes.begin() + static_cast<std::ptrdiff_t>(length));
             expect_error(receive(message, part));
@@ -215,7 +217,7 @@ TEST(Malformed, SizesFarOutOfRange) {
     }
 }
 
-// A caller that skips the header's check must not be able to break the body's decoder.
+// The decoder of the body must be safe even if the caller has not checked the header.
 TEST(Malformed, BodyWithAHeaderNobodyChecked) {
     const Bytes body(40);
     for (std::uint32_t type = 0; type <= 9; ++type) {
@@ -260,7 +262,7 @@ TEST(Malformed, ResponseOfAnotherType) {
     const auto bytes = encode(CloseResponse{});
     EXPECT_TRUE(
         test::failed(decode_response_header(bytes, MessageType::set_attributes_response), EBADMSG));
-    EXPECT_FALSE(decode_response_header(bytes, MessageType::close)); // not a response at all
+    EXPECT_FALSE(decode_response_header(bytes, MessageType::close)); // not the type of a response
 }
 
 TEST(Malformed, PoolSetNames) {
@@ -314,7 +316,7 @@ TEST(Malformed, RandomBytesAndRandomChanges) {
         largest_allocation = 0;
         const auto result = receive(message, bytes);
         ASSERT_LE(largest_allocation, allocation_limit) << hex(bytes);
-        if (result && message.type != MessageType::close) { // its unknown flags are not kept
+        if (result && message.type != MessageType::close) { // CLOSE drops unknown flags
             ASSERT_EQ(hex(*result), hex(bytes)) << message.name;
         }
     }

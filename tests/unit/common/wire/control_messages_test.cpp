@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages made from values, compared with bytes written by hand from the protocol's description.
+// Tests the control messages, the persist messages of protocol 0.1 and the status codes. Expected
+// bytes are written by hand from rpmem-protocol(7), and those of a failed medium are in a file. The
+// test fails if a field is encoded at another place, in another byte order or size, if a status has
+// another number or errno value, or if a decoder changes or refuses a valid message.
 #include "common/wire/hello.hpp"
 #include "common/wire/medium_failure.hpp"
 #include "common/wire/persist_message.hpp"
@@ -32,7 +35,8 @@ const std::string common_hex = "00000001"
                                "0000000000002000";
 const std::string pool_set_hex = "00000009706f6f6c2e73657400";
 
-// The three words that travel in host order are written for both kinds of host.
+// Returns BIG or LITTLE, depending on the byte order of this host. Three fields are sent in host
+// order.
 std::string host_word(const char* big, const char* little) {
     return std::endian::native == std::endian::big ? big : little;
 }
@@ -130,7 +134,7 @@ TEST(Decoding, EveryErrorStatusOfEveryResponse) {
                                     MessageType::set_attributes};
     for (const MessageType request : requests) {
         for (const std::uint32_t status : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U, 11U, 12U, 13U,
-                                           14U, 0xffffffffU}) { // the last two are not known
+                                           14U, 0xffffffffU}) { // the last one is unknown
             const auto bytes = encode_refusal(request, Status{status});
             const auto again =
                 test::value_of(samples::receive_response(response_to(request), bytes));
@@ -169,7 +173,7 @@ TEST(Decoding, LongestPoolSetName) {
     EXPECT_FALSE(samples::receive_request(encode(create)));
 }
 
-// What goes over a lane, byte by byte. Both ends have the same byte order; here that of x86-64.
+// Persist messages are sent in host order. The expected bytes are those of a little-endian host.
 class PersistMessages : public testing::Test {
 protected:
     void SetUp() override {
@@ -223,7 +227,7 @@ TEST(Status, TheNamesHaveTheNumbersOfTheProtocol) {
 
 TEST(Status, EveryStatusHasWordsOfItsOwn) {
     std::set<std::string> texts;
-    for (std::uint32_t raw = 0; raw <= 15; ++raw) // 15 is not known
+    for (std::uint32_t raw = 0; raw <= 15; ++raw) // 15 is unknown
         texts.insert(describe(Status{raw}));
     EXPECT_EQ(texts.size(), 16U);
     EXPECT_EQ(texts.count(""), 0U);
@@ -236,7 +240,7 @@ TEST(Status, AnUnknownStatusIsAFailureOfTheTarget) {
     EXPECT_TRUE(test::contains(describe(Status{0xffffffff}), "status 4294967295,"));
 }
 
-// The bytes that the first release with this message sends: later ones must still understand them.
+// The bytes of the first version of this message, which every later version must still decode.
 TEST(MediumFailure, GoldenBytes) {
     const std::string content = test::read_file(WIRE_DATA_DIR "/medium_failure.bin");
     const auto golden = std::as_bytes(std::span(content));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of frames, and what they may say.
+// Tests the bytes of frames and credits. Expected bytes are written by hand, and a whole lane in
+// both directions comes from a Python program that implements rpmem-protocol(7) by itself. The test
+// fails if a field moves, if the checksum differs from CRC-32C or misses a flipped bit, if unusable
+// credits are accepted, or if the rules of a lane refuse a frame of the recorded lane.
 #include "common/wire/lane_rules.hpp"
 #include "tests/support/expect.hpp"
 
@@ -12,7 +15,8 @@ constexpr FrameHeader example{.type = FrameType::write,
                               .offset = 0x1112131415161718,
                               .number = 0x2122232425262728};
 
-// Of RFC 3720, appendix B.4.
+// The first three values are from RFC 3720, appendix B.4. The last is the common check value of
+// CRC-32C.
 TEST(Crc32c, IsThatOfIscsi) {
     std::array<std::byte, 32> bytes{};
     EXPECT_EQ(crc32c(bytes), 0x8a9136aaU);
@@ -44,7 +48,7 @@ TEST(FrameHeader, EveryFlippedBitIsNoticed) {
     }
 }
 
-// A later version may give them a meaning, which must not be overlooked.
+// A later version may give these fields a meaning, which this version must not ignore.
 TEST(FrameHeader, ReservedFieldsMustBeZero) {
     for (const std::size_t place : {2U, 3U, 24U, 25U, 26U, 27U}) {
         FrameBytes bytes = encode(example);
@@ -72,8 +76,8 @@ TEST(LaneCredits, TravelAndMustBeOfUse) {
     EXPECT_FALSE(is_taken([](LaneCredits& other) { other.reads = 0; }));
 }
 
-// A whole lane over tcp, behind its proof: what tests/data/transport/make.py made of the
-// description.
+// A frame of the lane over tcp that tests/data/transport/make.py has written. The streams begin
+// after the authentication.
 struct CapturedFrame {
     FrameHeader header;
     std::string payload;
@@ -173,7 +177,7 @@ TEST(LaneCapture, EveryFrameIsDecoded) {
     EXPECT_EQ(decode_lane_credits(payload), captured_credits);
 }
 
-// What the initiator sent is what it would number itself, and what it may send.
+// The initiator would send the same headers, and each end accepts the frames of the other.
 TEST(LaneCapture, EachEndKeepsTheRules) {
     ResponseRules initiator(captured_terms);
     RequestRules target(captured_terms);
@@ -181,7 +185,7 @@ TEST(LaneCapture, EachEndKeepsTheRules) {
     for (const CapturedFrame& frame : frames_of(read_stream("frames_initiator.bin"))) {
         const FrameHeader& sent = frame.header;
         if (sent.type == FrameType::bye)
-            continue; // the end of the stream, where no rules are left
+            continue; // ends the stream; the rules do not cover it
         EXPECT_EQ(initiator.add(sent.type, sent.flags, sent.offset,
                                 static_cast<std::uint32_t>(sent.length)),
                   sent);

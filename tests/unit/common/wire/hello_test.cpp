@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the hello, its answer, the data of a lane's connection request, and the negotiation of
+// capabilities. Expected bytes are written by hand. The test fails if a byte moves, if a malformed
+// or oversized hello is accepted, if a longer hello of a later version is refused, or if a
+// capability takes effect that one end has not sent.
 #include "common/wire/hello.hpp"
 #include "tests/support/expect.hpp"
 
@@ -58,7 +62,7 @@ TEST(Hello, GoldenBytes) {
     EXPECT_EQ(hello_status, 0x52504d48);
 }
 
-// What today's daemon offers, and the answer of an initiator that takes all of it.
+// An offer of all capabilities, and the answer of an initiator that accepts all of them.
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
         0,    0,    0,    124,  0,    1,    0,    0,                            // size, version
@@ -156,7 +160,7 @@ TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
     EXPECT_FALSE(decode_hello_answer(answer));
 }
 
-// What they had a meaning for was never released.
+// The features that used these bytes were never released.
 TEST(Hello, ReservedBytesMeanNothing) {
     for (std::size_t byte = 24; byte < 48; ++byte) {
         auto other = golden_hello;
@@ -189,13 +193,13 @@ TEST(Hello, AddressesAreBounded) {
     full[51] = std::byte{9};
     EXPECT_FALSE(decode_hello(full));
     full[51] = std::byte{8};
-    full[55] = std::byte{5}; // a family of a later version
+    full[55] = std::byte{5}; // an unknown family, which is ignored
     EXPECT_EQ(decode_hello(full)->addresses.size(), 7U);
-    full[14] = std::byte{0}; // without the capability the bytes mean nothing
+    full[14] = std::byte{0}; // without capability_addresses
     EXPECT_TRUE(decode_hello(full)->addresses.empty());
 }
 
-// Found by the fuzz target hello: two addresses of IPv4 that were the same compared as different.
+// The fuzz target hello found this: two equal IPv4 addresses compared as different.
 TEST(Hello, WhatIsBehindAnAddressOfIpv4IsNotKept) {
     auto bytes = encode(Hello{1, capability_addresses, 7, 1, {*parse_address("192.0.2.7")}});
     bytes.back() = std::byte{1};
@@ -221,7 +225,7 @@ Hello hello_of(std::uint64_t capabilities) {
 
 constexpr std::uint64_t all_known = all_capabilities | all_conditions;
 
-// The bit that was sent by neither end gives nothing; each gives what its line in the table says.
+// Returns the agreement for a hello with OFFERED and an answer with TAKEN.
 Agreement agreed(std::uint64_t offered, std::uint64_t taken) {
     return test::value_of(negotiate(hello_of(offered), {.capabilities = taken}));
 }
@@ -264,7 +268,7 @@ TEST(Agreement, WhatIsNotTakenIsNotAgreedOn) {
     }
 }
 
-// Bits of later versions are left.
+// The answer omits the bits of later versions.
 TEST(Agreement, AnInitiatorTakesWhatItKnows) {
     EXPECT_EQ(answer_to(hello_of(~std::uint64_t{0})).capabilities, all_known);
     EXPECT_EQ(answer_to(hello_of(all_known), {.tls = false}).capabilities,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames as messages of protocol 0.1, and back.
+// Tests LaneEncoding for lanes of protocol 0.1, which translates frames into persist messages and
+// back. The messages are compared with structures of that protocol. The test fails if a frame
+// becomes another message, if a frame without a counterpart is sent, or if a message outside the
+// pool, one of an unknown mode, or a response without a request is accepted.
 #include "common/wire/lane_encoding.hpp"
 #include "tests/support/expect.hpp"
 
@@ -66,12 +69,13 @@ TEST(LaneEncoding, ATargetTakesMessagesAsFramesThatWantAnAnswer) {
     constexpr std::uint8_t wanted = frame_flag::answer_wanted;
     EXPECT_EQ(taken(bytes_of(PersistMessage{2, 0, base + 8, 64}, 64), 64),
               (FrameHeader{FrameType::write, wanted, 64, 8, 1}));
-    // Longer than a frame may say.
+    // The length field of a frame has only 32 bits.
     EXPECT_EQ(taken(bytes_of(PersistMessage{0, 0, base, large_pool}), 0),
               (FrameHeader{FrameType::persist, wanted, large_pool, 0, 2}));
     EXPECT_EQ(taken(bytes_of(PersistMessage{1, 0, base + large_pool, 0}), 0),
               (FrameHeader{FrameType::persist, wanted | frame_flag::deep, 0, large_pool, 3}));
-    // A frame that writes nothing is none; and what follows other modes has no meaning.
+    // Inline data of no bytes become a persist, because a write needs a payload. Bytes after a
+    // message of another mode are ignored.
     EXPECT_EQ(taken(bytes_of(PersistMessage{2, 0, base, 0}), 0),
               (FrameHeader{FrameType::persist, wanted, 0, 0, 4}));
     EXPECT_EQ(taken(bytes_of(PersistMessage{0, 0, base, 8}, 16), 0),

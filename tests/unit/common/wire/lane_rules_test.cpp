@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ends of a lane may send each other.
+// Tests RequestRules and ResponseRules, which check every header of a lane, with single headers and
+// with a long random exchange between both ends. The test fails if one end accepts a frame that
+// violates type, flags, range, number or credits, if it refuses a valid one, or if credits of the
+// peer make it allocate memory without a limit.
 #include "common/wire/lane_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -14,14 +17,14 @@ constexpr std::uint64_t pool_size = 1 << 20;
 constexpr LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 16384, .frames = 8, .reads = 2},
     .pool_size = pool_size};
-constexpr std::uint32_t min_weight = 2304; // of a frame
+constexpr std::uint32_t min_weight = 2304; // the credits that the smallest frame uses
 
 FrameHeader frame(FrameType type, std::uint64_t length, std::uint64_t number = 1,
                   std::uint8_t flags = 0, std::uint64_t offset = 4096) {
     return {.type = type, .flags = flags, .length = length, .offset = offset, .number = number};
 }
 
-// END: RequestRules or ResponseRules.
+// END is RequestRules or ResponseRules.
 template <typename End>
 testing::AssertionResult taken(End& end, const FrameHeader& header) {
     std::string why;
@@ -95,7 +98,7 @@ TEST(RequestRules, ASessionThatOnlyReadsWritesNothing) {
     EXPECT_TRUE(taken(frame(FrameType::persist, 0), only_reads));
 }
 
-// Nothing can have been written there by other means than frames.
+// Without direct access, an initiator writes by frames only, so no range remains to be persisted.
 TEST(RequestRules, RangesToPersistNeedDirectAccess) {
     EXPECT_FALSE(taken(frame(FrameType::persist, 64)));
     LaneTerms direct = terms;
@@ -130,7 +133,7 @@ TEST(RequestRules, CreditsAreKept) {
     EXPECT_TRUE(taken(bytes, frame(FrameType::write, left, number)));
 }
 
-// A frame that has begun to come when the ack leaves is not covered by it.
+// An ack does not cover a frame of which only the header has arrived.
 TEST(RequestRules, AnAckFreesWhatIsComplete) {
     RequestRules requests(terms);
     ASSERT_TRUE(completed(requests, frame(FrameType::write, terms.credits.payload, 1)));
@@ -163,7 +166,7 @@ TEST(RequestRules, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
     EXPECT_TRUE(large.ack_is_due());
 }
 
-// The target holds what it was asked for until the initiator has taken it in.
+// The target keeps the data of a read until they are sent, so their size has a limit.
 TEST(RequestRules, ReadsAreBounded) {
     RequestRules requests(terms);
     ASSERT_TRUE(taken(requests, frame(FrameType::read, 64, 1)));
@@ -179,7 +182,8 @@ TEST(RequestRules, ReadsAreBounded) {
     EXPECT_FALSE(taken(bytes, frame(FrameType::read, 1, 5)));
 }
 
-// Both ends count alike: what an initiator may send by its own count, a target takes.
+// Both ends count credits in the same way. The target accepts every frame that the initiator's own
+// rules allow.
 TEST(ResponseRules, SendWhatRequestsTake) {
     ResponseRules responses(terms);
     RequestRules requests(terms);
@@ -214,7 +218,7 @@ TEST(ResponseRules, SendWhatRequestsTake) {
     }
 }
 
-// Reads take no credits of frames: however many there were, a write goes.
+// Reads use no credits of frames, so no number of reads prevents a write.
 TEST(ResponseRules, ReadsAreNotCountedAsFrames) {
     ResponseRules responses(terms);
     for (int i = 0; i < 100; ++i) {
@@ -240,7 +244,7 @@ TEST(ResponseRules, AcksRiseAndAreForWhatWasSent) {
     EXPECT_FALSE(ack(std::numeric_limits<std::uint64_t>::max()));
     EXPECT_TRUE(ack(2));
     EXPECT_EQ(responses.acknowledged(), 2U);
-    EXPECT_FALSE(ack(2)); // a stale one
+    EXPECT_FALSE(ack(2)); // repeated
     EXPECT_FALSE(ack(1));
     EXPECT_TRUE(ack(3));
     static_cast<void>(responses.add(FrameType::write, 0, 0, 64));
@@ -280,7 +284,7 @@ TEST(ResponseRules, ErrorsAreBounded) {
     EXPECT_TRUE(error(offset_of_error(static_cast<ErrorKind>(77), 5), 0)) << "of a later version";
 }
 
-// What a peer says is not believed where memory is taken for it.
+// The limits of this end bound its memory, whatever credits the peer grants.
 TEST(ResponseRules, CreditsWithoutEndTakeNoMemory) {
     LaneTerms boundless = terms;
     constexpr auto most = std::numeric_limits<std::uint32_t>::max();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message of each kind with values that differ in every byte, and helpers to compare bytes.
+// Sample messages for the tests of common/wire, and helpers that compare bytes. The fields of a
+// message have different values, which also change in the other byte order. Therefore swapped
+// fields or a wrong byte order change the encoding.
 #pragma once
 
 #include "common/wire/control_messages.hpp"
@@ -70,7 +72,7 @@ inline MediumFailure medium_failure() {
     return {"/pools/part0", 0x0102030405060000, 0x1000, 5, "msync: Input/output error"};
 }
 
-// A body decoded through the header, as a receiver does it.
+// Decodes a whole message like a receiver: the header first, then the body.
 inline Result<Request> receive_request(std::span<const std::byte> message) {
     RPMEM_ASSIGN(auto header, decode_request_header(
                                   message.first(std::min(message.size(), request_header_size))));
@@ -81,7 +83,7 @@ inline Bytes encode_any(const Request& request) {
     return std::visit([](const auto& message) { return encode(message); }, request);
 }
 
-// The response as bytes once more, or why it is refused.
+// Decodes a whole response like a receiver, and encodes the result again.
 inline Result<Bytes> receive_response(MessageType expected, std::span<const std::byte> message) {
     if (expected == MessageType::medium_failure)
         return decode_medium_failure(message).map(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of chunks, and what differs by them. The digest itself is compared with values that
-// xxHash publishes; chunks lie across pieces, headers, holes and excluded ranges.
+// Tests the digests of chunks and their comparison, with pools in memory that count what is read.
+// Only the digest of no data is compared with a published value of XXH3. The test fails if a digest
+// depends on how ranges are divided, if a header, a hole or excluded bytes are treated wrongly, if
+// a differing chunk is missed, or if malformed or hostile digests of a target are accepted.
 #include "tests/support/expect.hpp"
 #include "tools/compare/digests.hpp"
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
-// A pool in memory, which counts what is read.
+// A pool in memory, which counts the bytes that are read.
 struct MemoryPool {
     explicit MemoryPool(std::size_t size) : data(size) {}
     [[nodiscard]] PoolBytes bytes() {
@@ -52,11 +54,11 @@ PoolDigests plain(std::uint64_t size, std::uint64_t chunk, std::uint64_t first =
 
 TEST(Digest, IsXxh3OfAllRangesInTurn) {
     MemoryPool pool(3 * mebibyte + 5);
-    EXPECT_EQ(pool.digest({}), "99aa06d3014798d86001c324468d497f"); // of nothing, as published
+    EXPECT_EQ(pool.digest({}), "99aa06d3014798d86001c324468d497f"); // no data; published by xxHash
     pool.fill();
     const std::string whole = pool.digest({{0, pool.data.size()}});
     EXPECT_EQ(whole.size(), 32U);
-    // Pieces are read one by one; where they end makes no difference.
+    // The digest does not depend on the sizes of the ranges.
     EXPECT_EQ(pool.digest({{0, 1}, {1, mebibyte + 1}, {mebibyte + 1, pool.data.size()}}), whole);
     EXPECT_NE(pool.digest({{0, pool.data.size() - 1}}), whole);
     EXPECT_NE(pool.digest({{1, pool.data.size()}}), whole);
@@ -85,7 +87,7 @@ TEST(Chunks, BeginBehindTheHeaderAndEndWithThePool) {
     pool.excluded = {{0, 5000}, {16000, 17000}};
     EXPECT_EQ(pool.compared(), 20480U - 5000 - 1000);
     pool = plain(8192, 4096, 4096);
-    EXPECT_EQ(pool.range(0).size(), 0U); // the header is all of it
+    EXPECT_EQ(pool.range(0).size(), 0U); // the header covers chunk 0
     EXPECT_EQ(pool.range(1), (Range{4096, 8192}));
     pool.length = 100;
     EXPECT_EQ(pool.range(0).size(), 0U);
@@ -103,7 +105,7 @@ TEST(DigestsOfATarget, AreCheckedBeforeTheyAreUsed) {
     };
     EXPECT_TRUE(refused([](auto& d) { d.size += 1; }));
     EXPECT_TRUE(refused([](auto& d) { d.length = d.size + 1; }));
-    EXPECT_TRUE(refused([](auto& d) { d.size -= 4096; })); // less than has digests
+    EXPECT_TRUE(refused([](auto& d) { d.size -= 4096; })); // smaller than the length with digests
     EXPECT_TRUE(refused([](auto& d) { d.length = 0; }));
     EXPECT_TRUE(refused([](auto& d) { d.chunk = 0; }));
     EXPECT_TRUE(refused([](auto& d) { d.chunk += 1; }));
@@ -116,9 +118,9 @@ TEST(DigestsOfATarget, AreCheckedBeforeTheyAreUsed) {
     EXPECT_TRUE(refused([](auto& d) { d.digests.clear(); }));
     PoolDigests small = plain(8192, 8192);
     EXPECT_TRUE(test::succeeded(check(small)));
-    small.chunk += 1; // not of pages, and still one digest
+    small.chunk += 1; // not a multiple of a page; the number of digests is right
     EXPECT_FALSE(check(small));
-    // A chunk of the last bytes alone has a digest as well.
+    // A shorter last chunk has a digest as well.
     PoolDigests odd = good;
     odd.length -= 1;
     EXPECT_TRUE(test::succeeded(check(odd)));
@@ -133,7 +135,7 @@ TEST(DigestsOfATarget, KeepThisProgramFromHashingForYears) {
     PoolDigests pool = plain(largest, std::uint64_t{1} << 33);
     EXPECT_TRUE(test::succeeded(check(pool)));
     EXPECT_FALSE(check(plain(largest + 4096, std::uint64_t{1} << 33)));
-    // Chunks larger than a 1024th of the pool, rounded up, and more than 65536 of them.
+    // A chunk has at most 1/1024 of the pool, rounded up. A pool has at most 65536 chunks.
     EXPECT_TRUE(test::succeeded(check(plain(1024 * mebibyte, 2 * mebibyte))));
     EXPECT_FALSE(check(plain(1024 * mebibyte, 4 * mebibyte)));
     EXPECT_TRUE(test::succeeded(check(plain(65536 * std::uint64_t{4096}, 4096))));
@@ -157,7 +159,7 @@ TEST(Differences, AreTheChunksWhoseDigestsDiffer) {
         EXPECT_EQ(differing(threads), Chunks{}) << threads;
         EXPECT_EQ(done, pool.data.size() - 4096);
     }
-    pool.data[100] ^= std::byte{1}; // in the header, which each replica has of its own
+    pool.data[100] ^= std::byte{1}; // in the header, which differs in every replica
     EXPECT_EQ(differing(2), Chunks{});
     for (const std::size_t place : {std::size_t{4096}, std::size_t{mebibyte - 1}}) {
         pool.data[place] ^= std::byte{1};
@@ -167,7 +169,7 @@ TEST(Differences, AreTheChunksWhoseDigestsDiffer) {
     pool.data.back() ^= std::byte{1};
     pool.data[mebibyte] ^= std::byte{1};
     EXPECT_EQ(differing(2), (Chunks{1, 2}));
-    // What never is replicated may differ.
+    // Excluded bytes may differ, because they are never replicated.
     target.excluded = {{mebibyte, mebibyte + 1}};
     target.digests[1] = pool.digest(without(target.range(1), target.excluded));
     pool.data[mebibyte] ^= std::byte{2};

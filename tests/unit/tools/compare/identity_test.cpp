@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes a file the image of a pool: the signature and the UUID in its header, and its length.
-// The headers are pages that 1.12.1 wrote, changed byte by byte at the ends of each field.
+// Tests identity_in() on header pages that 1.12.1 wrote, changed in single bytes, and mismatches().
+// The test fails if an end of the signature or of the UUID does not count, if a byte beside them
+// counts, if a page that is not a header has an identity, or if a file of another pool or of
+// another length counts as an image of the pool.
 #include "tests/support/expect.hpp"
 #include "tools/compare/identity.hpp"
 
@@ -84,7 +86,7 @@ TEST(Mismatches, OfIdentity) {
     const auto none = found({"", 8192, false, {}}, {"", 8192, true, one});
     ASSERT_EQ(none.size(), 1U);
     EXPECT_TRUE(test::contains(none[0], "has no pool header"));
-    // A pool of the target without headers has nothing that a file could have.
+    // A pool of the target without headers has no identity to compare with.
     EXPECT_TRUE(found({"", 8192, true, one}, {"", 8192, false, {}}).empty());
 }
 
@@ -100,7 +102,7 @@ TEST(Mismatches, OfLength) {
     const auto shorter = lengths(8191, 8192, 0);
     ASSERT_EQ(shorter.size(), 1U);
     EXPECT_TRUE(test::contains(shorter[0], "LOCAL has 8191 bytes, 1 fewer than the pool"));
-    // What its program cannot use may be missing, if that is known.
+    // Bytes at the end that the program cannot use may be missing, if their number is known.
     EXPECT_TRUE(lengths(8191, 8192, 8191).empty());
     EXPECT_TRUE(lengths(8191, 8192, 1).empty());
     EXPECT_EQ(lengths(8191, 8192, 8192).size(), 1U);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on this machine in one file and in several parts: where each byte lies, what is a hole,
-// and what is refused; and the name that its files have while it is being overwritten.
+// Tests LocalPool, PartialPool and prepare() on real files in a temporary directory, as one file
+// and as several parts, with the recorder of the medium. The test fails if a byte is at another
+// place, if a file that is not a pool is accepted, if an interrupted process leaves something that
+// looks like a whole pool, or if pools are compared beyond the smaller one or with bytes that are
+// excluded.
 #include "tests/support/expect.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tools/compare/partial_pool.hpp"
@@ -23,7 +26,7 @@ using test::succeeded;
 using test::value_of;
 
 constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t part_size = 2 * MiB; // the smallest
+constexpr std::uint64_t part_size = 2 * MiB; // the minimum
 
 class LocalPools : public testing::Test {
 protected:
@@ -35,13 +38,13 @@ protected:
         fs::resize_file(path(name), size);
         return path(name);
     }
-    // A pool set of two parts, with OPTIONS.
+    // Writes a pool set file with two parts and OPTIONS.
     std::string pool_set(const std::string& options = "") {
         const std::string sizes = "2M " + path("part0") + "\n2M " + path("part1") + "\n";
         std::ofstream(path("pool.set")) << "PMEMPOOLSET\n" << options << sizes;
         return path("pool.set");
     }
-    // That of golden headers, with data behind the header.
+    // Makes an image with a header that 1.12.1 wrote, and data after it.
     std::string image(const std::string& name, const std::string& header = "default-local.part0") {
         return file(name, part_size,
                     test::read_file(HEADER_DATA_DIR "/hdr-" + header + ".bin") + "data");
@@ -72,10 +75,10 @@ TEST_F(LocalPools, OfOneFile) {
     EXPECT_FALSE(pool.is_hole({4096, 8192}));
     const auto writable = value_of(LocalPool::open(path("image"), PoolFile::Use::write));
     ASSERT_TRUE(succeeded(write(writable, MiB / 2, "x")));
-    EXPECT_TRUE(pool.is_hole({8192, MiB / 2})); // data begins where it ends
+    EXPECT_TRUE(pool.is_hole({8192, MiB / 2})); // data follow
     EXPECT_FALSE(pool.is_hole({8192, MiB / 2 + 1}));
     EXPECT_TRUE(pool.is_hole({MiB, part_size}));
-    EXPECT_FALSE(pool.is_hole({MiB, part_size + 1})); // no bytes are there
+    EXPECT_FALSE(pool.is_hole({MiB, part_size + 1})); // beyond the end
     fs::resize_file(image("page"), 4096);
     EXPECT_TRUE(
         value_of(value_of(LocalPool::open(path("page"), PoolFile::Use::read)).side()).identity);
@@ -89,7 +92,7 @@ TEST_F(LocalPools, OfSeveralPartsAreOneRangeOfBytes) {
     file("part1", part_size);
     const auto pool = value_of(LocalPool::open(pool_set(), PoolFile::Use::write));
     EXPECT_TRUE(pool.is_pool_set());
-    EXPECT_EQ(pool.size(), 2 * part_size - 4096); // the header of part 1 is no part of the pool
+    EXPECT_EQ(pool.size(), 2 * part_size - 4096); // without the header of part 1
     ASSERT_TRUE(succeeded(write(pool, part_size - 3, "abcdef")));
     EXPECT_EQ(bytes("part0", part_size - 3, 3), "abc");
     EXPECT_EQ(bytes("part1", 4096, 3), "def");
@@ -113,7 +116,7 @@ TEST_F(LocalPools, HaveTheHeadersThatTheirPoolSetNames) {
     };
     EXPECT_EQ(size_with("OPTION SINGLEHDR\n"), 2 * part_size);
     EXPECT_EQ(size_with("OPTION NOHDRS\n"), 2 * part_size);
-    // Without headers, what looks like one is data.
+    // In a pool without headers, bytes that look like a header are data.
     image("part0");
     const auto bare = value_of(LocalPool::open(pool_set("OPTION NOHDRS\n"), PoolFile::Use::read));
     EXPECT_FALSE(value_of(bare.side()).has_header);
@@ -155,7 +158,7 @@ TEST_F(LocalPools, SaysThatAFileBecameShorter) {
     EXPECT_FALSE(pool.is_hole({MiB, part_size}));
 }
 
-// --- while it is being overwritten -------------------------------------------------------------
+// --- while a pool is being overwritten ---------------------------------------------------------
 
 TEST_F(LocalPools, AnImageHasItsNameWhenItIsWhole) {
     const std::string name = path("new");
@@ -184,7 +187,7 @@ TEST_F(LocalPools, AnOldImageStaysUntilTheNewOneIsWhole) {
     fs::create_symlink("old", path("link"));
     {
         const auto partial = value_of(PartialPool::begin(path("link"), 3 * MiB));
-        EXPECT_EQ(read(partial.pool(), 4096, 4), "data"); // what is equal need not move
+        EXPECT_EQ(read(partial.pool(), 4096, 4), "data"); // a copy of the old image
         EXPECT_EQ(read(partial.pool(), part_size - 4, 4), "tail");
         ASSERT_TRUE(succeeded(partial.mark()));
         ASSERT_TRUE(succeeded(write(partial.pool(), 4096, "more")));
@@ -192,7 +195,7 @@ TEST_F(LocalPools, AnOldImageStaysUntilTheNewOneIsWhole) {
     EXPECT_EQ(test::read_file(name), before);
     {
         const auto again = value_of(PartialPool::begin(path("link"), 3 * MiB));
-        EXPECT_EQ(read(again.pool(), 4096, 4), "more"); // and not the old data
+        EXPECT_EQ(read(again.pool(), 4096, 4), "more"); // not the old data
         ASSERT_TRUE(succeeded(again.commit()));
     }
     EXPECT_TRUE(fs::is_symlink(path("link")));
@@ -224,7 +227,7 @@ TEST_F(LocalPools, AnImageIsWrittenByOneProcessAtATime) {
     const auto first = value_of(PartialPool::begin(path("new"), part_size));
     EXPECT_TRUE(failed(PartialPool::begin(path("new"), part_size), EBUSY, "another rpmemctl"));
     ASSERT_TRUE(succeeded(first.commit()));
-    // Its lock is on what is the image now.
+    // The lock of FIRST is on the file that is the image now.
     const auto second = value_of(PartialPool::begin(path("new"), part_size));
     EXPECT_TRUE(succeeded(second.commit()));
 }
@@ -298,7 +301,7 @@ TEST_F(LocalPools, AreComparedAsFarAsBothGo) {
     EXPECT_TRUE(preparation.not_compared.empty());
 }
 
-// It says that it is libpmemobj's, and has only a header.
+// The header is that of libpmemobj, but the rest of such a pool is missing.
 TEST_F(LocalPools, ThatCannotBeReadAreNotEqual) {
     const auto local = value_of(LocalPool::open(image("image"), PoolFile::Use::read));
     const Side remote{.name = "REMOTE",

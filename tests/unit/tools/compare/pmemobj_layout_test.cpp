@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a pool that libpmemobj never replicates, in a pool that is made here field by field,
-// so that each of them can be at its limit or beyond. tests/clients/compare.sh has pools of the
-// real libpmemobj, which show that the fields are these.
+// Tests find_unreplicated(), which finds the bytes that libpmemobj never replicates. The pool is
+// made field by field, so that each field can be at its limit or beyond. The test fails if such a
+// byte is missed, if data of the program are left out, or if a damaged pool is not refused. Only
+// tests/clients/compare.sh shows, with the real libpmemobj, that the offsets are right.
 #include "tests/support/expect.hpp"
 #include "tools/compare/preparation.hpp"
 
@@ -58,7 +59,7 @@ protected:
              .size = data_.size()});
     }
     [[nodiscard]] Ranges found() const { return test::value_of(look()).ranges; }
-    // What the allocator writes into the first chunk of free memory.
+    // Writes the record that the allocator keeps in the first chunk of free memory.
     void put_record(std::uint64_t chunk, std::uint32_t index, std::uint32_t number = 0,
                     std::uint32_t count = 1, std::uint64_t functions = 0x7f0000001000,
                     std::uint64_t state = 0x7f0000001000 + 6704 % 4096) {
@@ -104,18 +105,19 @@ TEST_F(PmemobjPool, OfAnotherLayoutIsNotGuessedAt) {
 
 TEST_F(PmemobjPool, HasLogsBehindItsLanes) {
     constexpr std::uint64_t log = first_chunk + 128;
-    // The second log of the second lane, whose end is not aligned, and one more behind it.
+    // The second log of the second lane has a next log, whose offset is not aligned, and that has
+    // one more.
     put(lanes + lane_length + 256 + 8, log - 10);
     put(log + 8, log + 640);
     const auto all = test::value_of(look());
     EXPECT_EQ(all.ranges, (Ranges{run_time, {log + 24, log + 32}, {log + 664, log + 672}}));
-    put(5128, std::uint64_t{1}); // that lane is none
+    put(5128, std::uint64_t{1}); // the second lane does not exist
     EXPECT_EQ(found(), Ranges{run_time});
 }
 
 TEST_F(PmemobjPool, WithDamagedLogsIsRefused) {
     const std::uint64_t next = lanes + 8;
-    put(next, lanes); // a circle
+    put(next, lanes); // a cycle
     EXPECT_TRUE(test::failed(look(), EINVAL, "a log of its lanes is damaged"));
     put(next, pool_size + 1);
     EXPECT_TRUE(test::failed(look(), EINVAL, "a log of its lanes is damaged"));
@@ -149,7 +151,7 @@ TEST_F(PmemobjPool, HasFootersOfItsChunks) {
     put(headers_of_chunks + 8, std::uint16_t{1});
     put(headers_of_chunks + 16, std::uint16_t{2});
     EXPECT_EQ(found(), (Ranges{run_time, {headers_of_chunks + 8, headers_of_chunks + 16}}));
-    put(headers_of_chunks + 24, std::uint16_t{1}); // a fourth chunk, which the zone has not
+    put(headers_of_chunks + 24, std::uint16_t{1}); // the zone has no fourth chunk
     EXPECT_EQ(found().size(), 2U);
 }
 
@@ -157,11 +159,11 @@ TEST_F(PmemobjPool, HasRecordsOfFreeMemory) {
     put_record(1, 1);
     const std::uint64_t place = first_chunk + chunk_length + 64;
     EXPECT_EQ(found(), (Ranges{run_time, {place, place + 32}}));
-    hole_ = {place - 64, place + 64}; // nothing is there
+    hole_ = {place - 64, place + 64}; // the record is in a hole
     EXPECT_EQ(found(), Ranges{run_time});
 }
 
-// Data of the program that looks much like one is compared.
+// Data of the program that are similar to a record must be compared.
 TEST_F(PmemobjPool, ARecordNamesItsOwnPlaceAndHasAddresses) {
     const auto is_data = [this](auto... fields) {
         put_record(1, fields...);
@@ -191,10 +193,10 @@ TEST_F(PmemobjPool, HasNoMoreZonesThanItsProgramHasUsed) {
         EXPECT_TRUE(test::failed(look(), EINVAL, "zone 0 of its heap has")) << count;
     }
     put(zone + 4, std::uint32_t{4});
-    EXPECT_EQ(test::value_of(look()).needed, pool_size + chunk_length); // more than there is
+    EXPECT_EQ(test::value_of(look()).needed, pool_size + chunk_length); // more than the pool has
 }
 
-// What its program cannot use may be missing in the image.
+// Bytes at the end that libpmemobj cannot use may be missing in the image.
 TEST_F(PmemobjPool, MayBeShorterThanItsReplica) {
     const test::TemporaryDirectory directory;
     const std::string file = directory.path() / "image";

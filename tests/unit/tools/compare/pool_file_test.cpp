@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that `rpmemctl pull` has written is durable when it says so: told by the recorder.
+// Tests PoolFile::make_durable(), on which `rpmemctl pull` relies, with a real file and the
+// recorder of the medium. The test fails if the file is reported as durable without fsync(2), or if
+// an error of fsync(2) is ignored.
 #include "tests/support/expect.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tools/compare/pool_file.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges of a pool: how they are joined, counted and taken out of one another. The cases are those
-// in which two ends meet, where a comparison that is off by one changes the result.
+// Tests how ranges of a pool are joined, counted and subtracted. The cases are those in which two
+// ends meet. The test fails if a comparison is off by one, if overlapping or adjacent ranges stay
+// separate, or if a byte is lost or counted twice.
 #include "tools/compare/range.hpp"
 
 #include <gtest/gtest.h>

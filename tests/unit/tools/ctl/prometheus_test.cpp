@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests metrics_of(), the text that `rpmemctl export` writes for Prometheus, and summarize(), with
+// invented counters. The test fails if a sample has another name, label or value, if times are not
+// converted from ticks, if the time of the export is missing, or if a program can spoil the whole
+// file by the name of its pool.
 #include "tests/support/expect.hpp"
 #include "tools/ctl/prometheus.hpp"
 
@@ -30,7 +34,7 @@ PoolSnapshot some_pool() {
     return pool;
 }
 
-// By what stands before the value.
+// Returns the samples by name and labels.
 std::map<std::string, double> samples_of(const std::string& text) {
     std::map<std::string, double> samples;
     std::istringstream lines(text);
@@ -64,12 +68,12 @@ TEST(Metrics, SayWhatWasCounted) {
     EXPECT_EQ(of(calls + "_count", R"(,call="read")"), 0);
 }
 
-// The file of an exporter that was killed stays, and is recognised by its time.
+// An exporter that is killed leaves its file. The time in it shows that it is stale.
 TEST(Metrics, SayWhenTheyWereWritten) {
     EXPECT_EQ(samples_of(metrics_of({}, now)).at("rpmem_export_timestamp_seconds"), now);
 }
 
-// Prometheus refuses a whole file for one sample that is there twice, or that is not UTF-8.
+// Prometheus rejects the whole file if one sample is duplicate or not UTF-8.
 TEST(Metrics, OfAHostileProgramDoNotSpoilTheOthers) {
     PoolSnapshot hostile = some_pool();
     hostile.facts.reconnects = 9;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames on real sockets: whole, in pieces, out of order, and of peers who break the rules.
+// Tests FrameConnection on a Unix socket pair whose other end is a bare socket of the test. The
+// test fails if frames are sent in another order or with other bytes, if received pieces of any
+// size give other frames, if a violation or a damaged header does not end the connection, if an
+// error frame is lost at the end, or if poll() occupies its thread without a limit.
 #include "common/base/io.hpp"
 #include "common/transport/tcp/frame_connection.hpp"
 #include "tests/unit/common/transport/collector.hpp"
@@ -38,9 +41,9 @@ protected:
         append(whole, header, payload);
         return whole;
     }
-    // After what has come now, the connection has ended so.
+    // Expects the end of the connection, with FAULT, after the bytes received so far.
     void expect_end(Fault fault, int code = 0) {
-        for (int turn = 0; turn < 2; ++turn) // what came before the end is taken first
+        for (int turn = 0; turn < 2; ++turn) // the first turn delivers earlier bytes
             connection->poll(collector);
         EXPECT_EQ(connection->failure().fault, fault);
         EXPECT_TRUE(code == 0 || connection->failure().code == code);
@@ -58,7 +61,7 @@ protected:
     Collector collector;
 };
 
-// They go by one call, and only when the last is posted.
+// Frames that another one follows are sent together with the last one.
 TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
     const Buffer piece = counted(100);
     Buffer expected;
@@ -74,7 +77,7 @@ TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
     EXPECT_EQ(hear(expected.size()), expected);
 }
 
-// The network takes what it can, at any byte; nothing is lost, doubled or read too late.
+// The network may accept a part of a frame, which can end at any byte. No byte is lost or repeated.
 TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
     constexpr std::uint64_t count = 400;
     constexpr std::size_t size = 10007;
@@ -113,7 +116,8 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
     EXPECT_TRUE(heard == expected);
 }
 
-// However the bytes come, the same frames come of them, and no word of the pool is cut.
+// The same frames must be delivered, whatever the size of the received pieces is. The collector
+// checks that no word of the pool is split.
 TEST_F(FrameConnectionTest, TakesFramesInPiecesOfAnySize) {
     const std::vector<std::pair<FrameHeader, std::size_t>> sent = {
         {{.type = FrameType::write, .length = 1, .offset = 4097, .number = 1}, 1},
@@ -144,7 +148,7 @@ TEST_F(FrameConnectionTest, TakesFramesInPiecesOfAnySize) {
     EXPECT_FALSE(connection->ended());
 }
 
-// Most of it goes there without the detour over the buffer, which is smaller.
+// The payload is much larger than the buffer of the connection.
 TEST_F(FrameConnectionTest, LargeDataGoToTheirPlace) {
     constexpr std::size_t size = std::size_t{1} << 20;
     connection->receive_in(std::span(buffer).first(8192));
@@ -178,8 +182,8 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
     EXPECT_EQ(hear(35), frame(error, words)) << "the peer is told";
 }
 
-// Why it ends is told even where the network had no room for it at first; the peer may go on
-// sending meanwhile.
+// The error frame is sent even if unsent frames are queued before it, and while the peer continues
+// to send.
 TEST_F(FrameConnectionTest, APeerThatBrokeTheRulesHearsWhyBehindWhatWasUnsent) {
     const FrameHeader header{.type = FrameType::data, .length = 8U << 20, .number = 1};
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
@@ -236,8 +240,8 @@ TEST_F(FrameConnectionTest, AnEndWithoutAByeIsALoss) {
     EXPECT_TRUE(collector.headers.empty());
 }
 
-// The peer says why it ends the session, and then does: the words must not be lost because a frame
-// could not be sent.
+// The peer sends an error frame and closes the connection. The error must be delivered although a
+// frame could not be sent.
 TEST_F(FrameConnectionTest, ThePeersLastWordsGoBeforeAFailedSend) {
     say(frame({.type = FrameType::error,
                .length = 4,
@@ -266,8 +270,8 @@ TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     EXPECT_EQ(connection->post(header, piece, More::none), PostResult::ended);
 }
 
-// In the child after fork(2), another thread of the parent may have held a lock of malloc(3). The
-// name is so long that the counts of malloc(3) include a text that contains it.
+// In a child made by fork(2), a lock of malloc(3) may stay locked for ever. The name is long
+// because mallinfo2(3) does not show small allocations from the cache of the thread.
 TEST_F(FrameConnectionTest, ItsReleaseInAChildLeavesTheHeapAlone) {
     auto pair = test::value_of(make_socket_pair());
     FrameConnection released(std::make_unique<SocketStream>(std::move(pair.ours)),
@@ -280,7 +284,7 @@ TEST_F(FrameConnectionTest, ItsReleaseInAChildLeavesTheHeapAlone) {
     EXPECT_EQ(::recv(pair.theirs.get(), &none, 1, 0), 0) << "its descriptor is open";
 }
 
-// One connection must not keep a thread that serves others.
+// A thread serves several connections, so one of them must not occupy it.
 TEST_F(FrameConnectionTest, ATurnIsBounded) {
     constexpr std::size_t size = std::size_t{4} << 20;
     std::thread sender([&] {

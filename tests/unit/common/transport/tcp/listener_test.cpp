@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of connecting a lane, on real sockets: who knows the secret comes in, whatever
-// strangers do meanwhile.
+// Tests the listener and connect_lane() with each other on real TCP sockets, with and without TLS.
+// The listener runs in a thread of the test. The test fails if a lane without the secret is
+// admitted, if a genuine lane is refused, also while 2000 silent connections a second arrive, or if
+// an attempt ignores its timeout or reports another cause.
 #include "common/base/io.hpp"
 #include "common/transport/tcp/connect.hpp"
 #include "common/transport/tcp/listener.hpp"
@@ -27,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds patience(20000);
 constexpr std::uint32_t max_lanes = 1024;
 
-// Takes every lane once.
+// Admits every lane once.
 class Owner : public LaneOwner {
 public:
     std::optional<Refused> admit(const LaneIdentity& identity) override {
@@ -57,7 +59,7 @@ ProofSession session_of(int first) {
     return session;
 }
 
-// A listener that is served by a thread of its own.
+// The listener has a thread of its own.
 class ListenerTest : public ::testing::Test {
 protected:
     void SetUp() override { listen({.addresses = {"127.0.0.1"}, .peer_timeout = patience}); }
@@ -112,7 +114,7 @@ protected:
 
     SystemRandom random;
     ProofSession session = session_of(1);
-    std::optional<TlsContext> tls; // of the target
+    std::optional<TlsContext> tls; // the target's
     Owner owner;
     std::unique_ptr<Listener> listener;
     std::unique_ptr<Event> stop_event;
@@ -127,7 +129,7 @@ TEST_F(ListenerTest, ALaneThatKnowsTheSecretIsWelcome) {
     EXPECT_EQ(opened.credits, owner.last_credits);
     EXPECT_GE(opened.credits.bytes, wire::min_credit_bytes);
     EXPECT_EQ(owner.last_name.find("lane 7 of 127.0.0.1 port "), 0U) << owner.last_name;
-    // It carries bytes, and none have been lost on the way.
+    // A frame after the handshake arrives as the next bytes of the stream.
     ASSERT_EQ(
         opened.connection->post({.type = wire::FrameType::persist, .number = 1}, {}, More::none),
         PostResult::yes);
@@ -185,10 +187,10 @@ TEST_F(ListenerTest, NobodyListens) {
                        "nothing listens there, or a firewall rejects the port"));
 }
 
-// A firewall that drops the packets of a lane looks like this: nobody answers. Either time-out may
-// be the shorter one. The kernel ends the wait with the default settings, and does not know why.
+// If a firewall drops the packets of a lane, nothing answers. Either timeout may be the shorter
+// one. With the default settings it is RPMEM_PEER_TIMEOUT, and the kernel ends the attempt.
 TEST_F(ListenerTest, WhereNothingAnswersAFirewallMayBeWhy) {
-    // A backlog that is full: the kernel drops further connections.
+    // The kernel drops further connections if the backlog is full.
     const UniqueFd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{.sin_family = AF_INET,
                         .sin_port = 0,
@@ -217,7 +219,7 @@ TEST_F(ListenerTest, WhereNothingAnswersAFirewallMayBeWhy) {
                        "(firewall)? (waited 500 ms, RPMEM_PEER_TIMEOUT)"));
 }
 
-// As if another program had the port.
+// The connection succeeds because the kernel accepts it, but nobody serves it.
 TEST_F(ListenerTest, ATargetThatSaysNothingIsNotWaitedForWithoutEnd) {
     stop();
     const auto hurried = options(0, "127.0.0.1", std::chrono::milliseconds(300));
@@ -233,18 +235,18 @@ TEST_F(ListenerTest, TheEndOfTheSessionEndsTheWait) {
     EXPECT_TRUE(failed(connect_lane(session, waits, random), ECONNRESET));
 }
 
-// Who speaks something else is told, and leaves at once.
+// A peer with another protocol loses its connection at the first wrong byte.
 TEST_F(ListenerTest, GarbageIsRefused) {
     const UniqueFd fd = stranger();
     ASSERT_EQ(::send(fd.get(), "GET / HTTP/1.1\r\n", 16, 0), 16);
     std::array<std::byte, 100> answer;
     const auto got = read_fully(fd.get(), answer, Deadline(patience));
-    // The target leaves what it has not read, so that the end may be a reset.
+    // The target closes the socket with unread input, so a reset may overtake the refusal.
     EXPECT_TRUE(!got || *got == second_message_size);
     EXPECT_TRUE(connect_lane(session, options(0), random));
 }
 
-// A first message that was heard on the way gives nothing but a slot.
+// A replayed first message gets a slot, but the replaying peer cannot make the third message.
 TEST_F(ListenerTest, AFirstMessageThatIsSaidAgainComesToNothing) {
     InitiatorProof proof(session, {.lane = 5}, false);
     const auto first = samples::copied(proof.start(random).send);
@@ -289,13 +291,13 @@ TEST_F(TlsListenerTest, TheProofRunsInside) {
 }
 
 TEST_F(TlsListenerTest, OthersAreNot) {
-    // Told before TLS begins.
+    // The peer has another secret, and is refused before TLS begins.
     const ProofSession stranger = session_of(2);
     const TlsContext strangers = initiator_of(stranger);
     EXPECT_TRUE(failed(connect_lane(stranger, secured(0, strangers), random), ECONNREFUSED));
-    // With the lane key, and another key of TLS.
+    // The peer has the lane key, but another PSK.
     EXPECT_TRUE(failed(connect_lane(session, secured(0, strangers), random), EPROTO));
-    // Without TLS, which its hello would not have agreed on.
+    // The peer does not start TLS.
     EXPECT_FALSE(
         connect_lane(session, options(0, "127.0.0.1", std::chrono::milliseconds(500)), random));
     EXPECT_TRUE(owner.taken.empty());
@@ -303,7 +305,7 @@ TEST_F(TlsListenerTest, OthersAreNot) {
     EXPECT_TRUE(connect_lane(session, secured(0, own), random));
 }
 
-// Silent ones come all the time, more than there are slots, and hold them as long as they can.
+// Silent connections arrive continuously, and more of them stay open than there are slots.
 TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
     constexpr std::uint32_t honest = 1024;
     rlimit limit{};
@@ -317,7 +319,7 @@ TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
         std::vector<UniqueFd> held(200);
         for (std::size_t i = 0; !over; ++i) {
             held[i % held.size()] = stranger();
-            // The pause sets the rate at which strangers come.
+            // The pause determines the rate of the silent connections.
             std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
     });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for connections: few and many, woken, and not in vain for ever.
+// Tests SocketGroup on Unix socket pairs, with 1 to 70 connections, so that both poll(2) and
+// epoll(7) are used, and SpinPolicy with invented times. The test fails if a wait misses a
+// connection, the wake descriptor or room to send, if it returns a removed connection, if it
+// ignores its timeout, or if polling in vain never pauses.
 #include "common/base/io.hpp"
 #include "common/transport/spin_policy.hpp"
 #include "common/transport/tcp/frame_connection.hpp"
@@ -16,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds long_time(20000);
 
-// Waits that follow one another, each so long.
+// A sequence of waits. looks() returns whether the next wait, of duration TAKEN, polls.
 class Waits {
 public:
     bool looks(std::chrono::nanoseconds taken) {
@@ -54,7 +57,8 @@ TEST(SpinPolicy, ALateAnswerNowAndThenChangesNothing) {
             EXPECT_TRUE(waits.looks(taken)) << i;
 }
 
-// COUNT connections; the parameter of the tests: few are polled, many are waited for by epoll(7).
+// The parameter is the number of connections. Up to 4 are polled, and more are waited for by
+// epoll(7).
 class SocketGroupTest : public ::testing::TestWithParam<std::size_t> {
 protected:
     void SetUp() override {
@@ -86,7 +90,7 @@ protected:
         group.progressed();
     }
 
-    // What a wait that is over says.
+    // Repeats the wait until it ends with another result than `look`.
     WaitResult wait(SocketGroup& of, milliseconds limit) {
         WaitResult waited = WaitResult::look;
         for (const Deadline deadline(long_time); waited == WaitResult::look && !deadline.passed();)
@@ -122,7 +126,7 @@ TEST_P(SocketGroupTest, FindsTheConnectionThatHasSomething) {
 
 TEST_P(SocketGroupTest, SleepsUntilSomethingComes) {
     std::thread later([this] {
-        std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
+        std::this_thread::sleep_for(milliseconds(20)); // long after the spin time
         say(GetParam() - 1);
     });
     expect_received(GetParam() - 1);
@@ -131,7 +135,7 @@ TEST_P(SocketGroupTest, SleepsUntilSomethingComes) {
 
 TEST_P(SocketGroupTest, IsWoken) {
     std::thread later([this] {
-        std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
+        std::this_thread::sleep_for(milliseconds(20)); // long after the spin time
         wake.raise();
     });
     EXPECT_EQ(wait(group, long_time), WaitResult::woken);
@@ -144,7 +148,7 @@ TEST_P(SocketGroupTest, GivesUpInTime) {
     EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(30));
 }
 
-// Who looks without end must hear it, too.
+// A wait that polls for a long time must also check the wake descriptor.
 TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
     SocketGroup patient(std::chrono::seconds(1000), 4096);
     for (const auto& connection : connections)
@@ -168,7 +172,7 @@ TEST_P(SocketGroupTest, WaitsForRoom) {
     });
     send_all(connection);
     connection.close();
-    send_all(connection); // its bye
+    send_all(connection); // the bye
     reader.join();
 }
 
@@ -179,7 +183,7 @@ TEST_P(SocketGroupTest, WaitsForWhatWasAddedWhileTheGroupWasSmall) {
     for (std::size_t i = kept; i < GetParam(); ++i)
         ASSERT_TRUE(group.add(*connections[i]));
     for (std::size_t i = kept; i < std::min<std::size_t>(GetParam(), 6); ++i) {
-        // It comes after the first round of the wait, which polls all connections.
+        // The first round of a wait polls all connections, so the frame must arrive later.
         std::thread later([this, i] {
             std::this_thread::sleep_for(milliseconds(20));
             say(i);

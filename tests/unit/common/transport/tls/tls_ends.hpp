@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a TLS connection in one process, and streams that make their life hard.
+// Both ends of a TLS connection in one process, on a Unix socket pair, for the tests of TlsStream.
+// The Narrow stream between TLS and the socket accepts only a few bytes at a time, which causes
+// partial sends and receives at every place.
 #pragma once
 
 #include "common/base/io.hpp"
@@ -11,7 +13,7 @@
 
 namespace rpmem::transport::tls_ends {
 
-// For good: contexts of TLS have no copy of it.
+// Never freed, because a TlsContext refers to its PSK.
 inline const Secret& psk(int first = 1) {
     static std::map<int, Secret> all;
     if (!all.contains(first))
@@ -33,7 +35,7 @@ inline ssize_t receive_one(Stream& from, std::span<const std::byte> place) {
     return from.receive(std::span(&where, 1));
 }
 
-// Moves STEP bytes a call at most, and sends with every other call only.
+// Moves at most STEP bytes per call. Every other call of send() returns -EAGAIN.
 class Narrow final : public Stream {
 public:
     Narrow(std::unique_ptr<Stream> lower, std::size_t step)
@@ -78,7 +80,7 @@ struct Ends {
     std::unique_ptr<TlsStream> target;
 };
 
-// STEP: of Narrow; 0: without it.
+// STEP is that of Narrow. With 0, both ends use the socket directly.
 inline Ends make_ends(const Secret& initiator, const Secret& target, std::size_t step = 0,
                       std::uint64_t records = max_records_of_a_key) {
     auto pair = test::value_of(make_socket_pair());
@@ -92,7 +94,7 @@ inline Ends make_ends(const Secret& initiator, const Secret& target, std::size_t
             tls_on(TlsRole::target, target, lower(std::move(pair.theirs)), records)};
 }
 
-// Until both have decided. True: both are done.
+// Advances both ends until each has succeeded or failed. Returns whether both have succeeded.
 inline bool exchange_hello(const Ends& ends) {
     const auto decided = [](TlsStep step) {
         return step == TlsStep::done || step == TlsStep::failed;
@@ -112,7 +114,8 @@ inline Ends joined(std::size_t step = 0, std::uint64_t records = max_records_of_
     return ends;
 }
 
-// All that TO has now, or an errno value.
+// Appends all bytes that TO can receive now to HEARD. Returns the errno value of the last call, or
+// 0 at the end.
 inline int receive_all(Stream& to, Buffer& heard, std::size_t place_size = 8192) {
     Buffer place(place_size);
     while (true) {
@@ -123,7 +126,7 @@ inline int receive_all(Stream& to, Buffer& heard, std::size_t place_size = 8192)
     }
 }
 
-// What TO receives of BYTES.
+// Sends BYTES, and returns the bytes that TO receives.
 inline Buffer carry(Stream& from, Stream& to, std::span<const std::byte> bytes) {
     Buffer heard;
     const std::size_t whole = bytes.size();

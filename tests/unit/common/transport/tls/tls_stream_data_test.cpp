@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ByteView in TLS: whole, in pieces, cut off and falsified.
+// Tests how TlsStream sends and receives data after the handshake, between two ends of the product.
+// The test fails if bytes are lost or changed, if bytes that change during a send break a record,
+// if an end without close_notify or a falsified record is accepted, or if received bytes stay in
+// the stream unnoticed.
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 
 #include <poll.h>
@@ -43,8 +46,8 @@ TEST(TlsData, PiecesAreGatheredInRecordsAndComeIntoSeveralPlaces) {
     EXPECT_EQ(ends.target->receive(places), -EAGAIN);
 }
 
-// Other threads may write to the pool at any time. What is sent is one of the values that the
-// bytes had, and never a record that the peer cannot open.
+// Other threads may write to the pool at any time. The peer must still be able to decrypt each
+// record, and get values that the bytes had.
 TEST(TlsData, BytesMayChangeWhileTheyAreSent) {
     auto pair = test::value_of(make_socket_pair());
     auto narrow =
@@ -74,7 +77,8 @@ TEST(TlsData, BytesMayChangeWhileTheyAreSent) {
     EXPECT_EQ(heard.size(), 20000U);
 }
 
-// The network has nothing more, and nobody would wake who sleeps on it.
+// The socket is not readable for bytes that the stream has already received, so poll(2) would
+// sleep.
 TEST(TlsData, WhatIsKeptCanBeHadWithoutTheNetwork) {
     const Ends ends = joined();
     for (int i = 0; i < 3; ++i)
@@ -90,7 +94,7 @@ TEST(TlsData, WhatIsKeptCanBeHadWithoutTheNetwork) {
     EXPECT_TRUE(is_readable(ends.target->fd())) << "it was not asked";
 }
 
-// What is short has emptied the network: nobody asks again before more comes.
+// After a receive that returns less than the place has room for, the socket is empty.
 TEST(TlsData, AShortReceiveHasTakenAllThatWasThere) {
     const Ends ends = joined();
     for (int i = 0; i < 5; ++i)
@@ -148,7 +152,7 @@ TEST(TlsData, ASendToAPeerThatHasGoneRaisesNoSignal) {
     EXPECT_FALSE(ends.initiator->pending()) << "nobody waits for room";
 }
 
-// Somebody on the way changes a byte. The record before it is given out.
+// A byte is changed in transit. The record before it is still delivered.
 TEST(TlsData, FalsifiedBytesAreRefused) {
     const Ends ends = joined();
     ASSERT_EQ(send_one(*ends.initiator, counted(100)), 100);

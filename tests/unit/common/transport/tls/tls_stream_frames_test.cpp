@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames in TLS: what a lane sees of it is nothing, and nobody sleeps on what has come.
+// Tests FrameConnection and SocketGroup over TlsStream, between two ends of the product. The test
+// fails if a frame is lost or changed, if a group sleeps although TLS has received bytes, if a
+// frame counts as sent while its record waits for the network, or if an end without close_notify or
+// falsified bytes are reported as an orderly end.
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
@@ -13,7 +16,7 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 constexpr std::chrono::milliseconds long_time(20000);
-constexpr std::chrono::milliseconds short_time(10000); // so long one sleeps in vain
+constexpr std::chrono::milliseconds short_time(10000); // a sleep of this time was in vain
 
 // One end with its own group.
 struct End {
@@ -31,12 +34,12 @@ struct End {
     [[nodiscard]] bool has_frames(std::size_t count, std::chrono::milliseconds limit = long_time) {
         return poll_until([&] { return receiver.headers.size() == count; }, limit);
     }
-    // The other end has gone, as FAULT says.
+    // Expects the end of the connection, with FAULT.
     void expect_end(Fault fault) {
         ASSERT_TRUE(poll_until([this] { return connection.ended(); }));
         EXPECT_EQ(connection.failure().fault, fault);
     }
-    // False: it slept in vain.
+    // Returns false if the group slept for LIMIT.
     bool poll_until(const std::function<bool()>& done,
                     std::chrono::milliseconds limit = long_time) {
         while (!done()) {
@@ -68,7 +71,7 @@ protected:
     std::unique_ptr<End> target;
 };
 
-// More than the network takes at once, into memory of the reader.
+// The data do not fit into the socket, and arrive in memory of the receiver.
 TEST_F(TlsFramesTest, LargeDataGoToTheirPlace) {
     constexpr std::size_t size = std::size_t{4} << 20;
     const Buffer bytes = counted(size);
@@ -81,8 +84,8 @@ TEST_F(TlsFramesTest, LargeDataGoToTheirPlace) {
     EXPECT_EQ(target->connection.released(), 1U);
 }
 
-// Each round ends somewhere else in a turn, a record and a buffer. The sender sends nothing more
-// until it is answered: who sleeps on bytes that have come already sleeps for ever.
+// Each round ends at another place in a turn, a record and a buffer. The sender waits for an ack
+// after each frame, so a group that sleeps although the bytes have arrived is never woken.
 TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
     constexpr std::uint64_t rounds = 200;
     constexpr std::size_t most = std::size_t{600} * 1024;
@@ -107,8 +110,8 @@ TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
     EXPECT_FALSE(slept_in_vain);
 }
 
-// The network is full of something else; what was posted last is no more than a record, which is
-// encrypted and cannot go.
+// The lower stream accepts only 100 bytes at a time. The frame is one record, which is encrypted at
+// once but cannot be sent at once.
 TEST_F(TlsFramesTest, WhatIsEncryptedIsUnsentUntilTheNetworkTakesIt) {
     connect(joined(100));
     initiator->post({.type = FrameType::write, .length = 1000, .number = 1}, counted(1000));
@@ -135,7 +138,7 @@ TEST_F(TlsFramesTest, ABareEndIsALoss) {
         failure.text, "lane 3: cannot receive: the connection ended without close_notify"));
 }
 
-// A frame and falsified bytes come together: the frame is taken, and the rest is not slept upon.
+// A frame and falsified bytes arrive together. One poll delivers the frame and detects the damage.
 TEST_F(TlsFramesTest, FalsifiedBytesAreDamage) {
     initiator->post({.type = FrameType::ack, .number = 1});
     ASSERT_EQ(::send(initiator->stream_.fd(), counted(100).data(), 100, 0), 100);

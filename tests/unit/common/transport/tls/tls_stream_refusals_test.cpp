@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that are OpenSSL with other settings than ours.
+// Tests TlsStream against a peer that uses OpenSSL directly, with other settings than the product.
+// The test fails if a peer with another PSK, identity, certificate, cipher suite, group or version
+// of TLS is accepted, if a regular peer of another implementation is refused, if keys are not
+// changed in time, or if messages without data are processed without a limit.
 #include "common/transport/openssl.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 
@@ -18,7 +21,7 @@ struct PeerSettings {
     const char* groups = "X25519:P-256";
     std::string identity = "rpmem 1"; // empty: it has no PSK
     bool has_certificate = false;
-    int psk = 1; // the first byte
+    int psk = 1; // first byte of the PSK
 };
 
 using Context = std::unique_ptr<SSL_CTX, FreedBy<&::SSL_CTX_free>>;
@@ -135,7 +138,7 @@ private:
     int key_updates_ = 0;
 };
 
-// Our end and another one.
+// A TlsStream and another peer.
 class TlsPeerTest : public ::testing::Test {
 protected:
     void meet(const PeerSettings& settings, std::uint64_t records = max_records_of_a_key) {
@@ -156,7 +159,7 @@ protected:
         EXPECT_TRUE(test::contains(ours->error().text, why));
         EXPECT_FALSE(peer->exchange_hello());
     }
-    // What the peer sends comes here.
+    // The peer sends SIZE bytes, which must arrive.
     void expect_heard(std::size_t size) {
         EXPECT_TRUE(peer->send(counted(size)));
         heard.clear();
@@ -180,7 +183,7 @@ TEST_F(TlsPeerTest, OneThatHasAllOfItIsLetIn) {
     }
 }
 
-// The target asks for another group: one more message each way.
+// The target asks for another group by a HelloRetryRequest, which costs one more message each way.
 TEST_F(TlsPeerTest, OneThatHasTheOtherGroupIsLetIn) {
     for (const bool is_server : {false, true}) {
         meet({.is_server = is_server, .groups = "P-256"});
@@ -215,7 +218,7 @@ TEST_F(TlsPeerTest, OneThatLacksAnythingIsRefused) {
         meet(settings);
         expect_refused(why);
     }
-    // Our end may see no more than that the peer has gone.
+    // This end may only see that the peer has disconnected.
     meet({.is_server = true, .suite = "TLS_AES_256_GCM_SHA384", .suite_number = {0x13, 0x02}});
     EXPECT_EQ(step, TlsStep::failed);
 }
@@ -260,7 +263,7 @@ TEST_F(TlsPeerTest, MessagesWithoutDataHaveAnEnd) {
     EXPECT_EQ(ours->reason(), "the peer sent more than 32 messages of TLS without data");
 }
 
-// The same in one piece.
+// The messages arrive in one piece.
 TEST_F(TlsPeerTest, ManyMessagesAtOnceHaveAnEnd) {
     meet({});
     ASSERT_EQ(step, TlsStep::done);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake of TLS between our own ends.
+// Tests the TLS handshake of TlsStream between two ends of the product, and with a bare socket. The
+// test fails if another PSK is accepted, if a handshake can have any size, if the lane handshake
+// does not fit around TLS, or if the application's OpenSSL configuration or error queue is used or
+// changed.
 #include "common/transport/lane_auth_ends.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 
@@ -36,7 +39,7 @@ TEST(Tls, AnotherPskIsRefusedAtBothEnds) {
         << ends.initiator->error().text;
 }
 
-// One end, whose peer is a bare socket.
+// One end, with a bare socket as its peer.
 struct LoneEnd {
     explicit LoneEnd(TlsRole role, SocketPair pair = test::value_of(make_socket_pair()))
         : stream(tls_on(role, psk(), std::make_unique<SocketStream>(std::move(pair.ours)))),
@@ -59,7 +62,7 @@ TEST(Tls, BytesOfAStrangerAreNoHandshake) {
     EXPECT_EQ(target->error().code, EPROTO);
 }
 
-// A message may say that it has 64 KiB: they are not kept.
+// The header of the message announces 64 KiB, which this end must not store.
 TEST(Tls, AHandshakeHasAnEnd) {
     LoneEnd target(TlsRole::target);
     Buffer record(5 + 4096);
@@ -69,7 +72,7 @@ TEST(Tls, AHandshakeHasAnEnd) {
     for (int i = 0; i < 5 && step == TlsStep::wants_read; ++i) {
         target.hear(record);
         step = target->advance();
-        record[5] = std::byte{0}; // what follows is a part of it
+        record[5] = std::byte{0}; // the following records continue the message
     }
     EXPECT_EQ(step, TlsStep::failed);
     EXPECT_TRUE(test::contains(target->error().text, "handshake exceeds 16384 bytes"));
@@ -87,7 +90,7 @@ TEST(Tls, APeerThatGoesInTheHandshakeIsLost) {
               "TLS with lane 3 of 10.0.0.1 port 999: the peer ended the connection");
 }
 
-// The proof of a lane, with TLS between its first and its second message.
+// TLS starts between the first and the second message of the lane handshake.
 TEST(Tls, TheProofRunsAroundIt) {
     const ProofSession session = samples::session();
     samples::KnownRandom ours(samples::initiator_nonce);
@@ -96,7 +99,7 @@ TEST(Tls, TheProofRunsAroundIt) {
     TargetProof target(session, samples::tcp);
     const Ends ends = make_ends(session.keys.tls, session.keys.tls);
 
-    // The first message and TLS come together.
+    // The first message and the ClientHello arrive together.
     Buffer sent = samples::copied(initiator.start(ours).send);
     EXPECT_EQ(ends.initiator->start(), TlsStep::wants_read);
     Buffer hello(1000);
@@ -108,7 +111,7 @@ TEST(Tls, TheProofRunsAroundIt) {
     ASSERT_TRUE(ends.target->give(ByteView(sent).subspan(known.taken)));
     EXPECT_EQ(ends.target->advance(), TlsStep::wants_read);
 
-    // What comes is no refusal.
+    // The answer is not a refusal, so it is left to TLS.
     Buffer answer(2000);
     const ssize_t answered = ::read(ends.initiator->fd(), answer.data(), answer.size());
     ASSERT_GT(answered, 0);
@@ -131,7 +134,7 @@ TEST(Tls, ItTakesNoMoreThanItHasRoomFor) {
     EXPECT_FALSE(ends.target->give(Buffer(std::size_t{1} << 20)));
 }
 
-// What the application has in its queue of errors stays there, and is not taken for one of TLS.
+// Errors in the application's queue must stay there, and must not be mistaken for errors of TLS.
 TEST(Tls, LeavesTheErrorsOfTheApplication) {
     ERR_clear_error();
     ERR_raise_data(ERR_LIB_USER, 17, "of the application");
@@ -148,8 +151,8 @@ TEST(Tls, LeavesTheErrorsOfTheApplication) {
     EXPECT_EQ(ERR_get_error(), 0U);
 }
 
-// (It is read once: this test finds something when it runs in a process of its own, as ctest(1)
-// runs it.)
+// OpenSSL reads its configuration once. Therefore this test is only effective in a process of its
+// own, in which ctest(1) runs it.
 TEST(Tls, DependsOnNoConfigurationOfOpenSsl) {
     const auto file = std::filesystem::temp_directory_path() /
                       ("rpmem_tls_test." + std::to_string(::getpid()) + ".cnf");
