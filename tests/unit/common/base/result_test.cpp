@@ -146,14 +146,16 @@ TEST(Result, ErrorsAreMoved) {
 }
 
 TEST(Result, WhatIsKeptIsLeftAsItIs) {
-    const Result<std::unique_ptr<int>> kept = make(7);
-    const Result<std::unique_ptr<int>> failed = Failure(error_of(long_text));
-    const auto look = [](const Result<std::unique_ptr<int>>& result) -> Result<const int*> {
+    Result<std::unique_ptr<int>> kept = make(7);
+    Result<std::unique_ptr<int>> failed = Failure(error_of(long_text));
+    const auto look = [](Result<std::unique_ptr<int>>& result) -> Result<const int*> {
         RPMEM_TRY(result);
         RPMEM_ASSIGN(const auto& value, result);
         return value.get();
     };
-    EXPECT_EQ(look(kept), kept->get());
+    const int* const value = kept->get();
+    EXPECT_EQ(look(kept), value);
+    EXPECT_EQ(kept->get(), value);
     EXPECT_EQ(look(failed).error().text, long_text);
     EXPECT_EQ(failed.error().text, long_text);
 }

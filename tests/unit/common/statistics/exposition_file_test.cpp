@@ -46,10 +46,16 @@ protected:
 TEST_F(MetricsFile, IsReplacedAsAWhole) {
     put("." + own_ + ".new"); // of a process with this PID that was killed while it wrote
     const ExpositionFile file = opened();
+    std::ifstream before;
+    std::string old_text;
     for (const char* text : {"first\n", "second, and longer\n", "3\n"}) {
         ASSERT_TRUE(test::succeeded(file.replace(text)));
         EXPECT_EQ(test::read_file(path(own_)), text);
         EXPECT_EQ(names(), std::set{own_});
+        // A reader that has opened the old text reads it to its end.
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(before), {}), old_text);
+        before = std::ifstream(path(own_));
+        old_text = text;
     }
     file.remove();
     EXPECT_TRUE(names().empty());

@@ -96,6 +96,7 @@ TEST(Secret, MovesAndLeavesNothingBehind) {
     const std::byte* const page = one->bytes().data();
     const Secret moved = std::move(*one);
     EXPECT_EQ(moved.bytes().data(), page);
+    EXPECT_NE(one->bytes().data(), page); // NOLINT(bugprone-use-after-move): that is the test
     EXPECT_TRUE(std::ranges::equal(moved.bytes(), bytes));
 }
 

@@ -108,7 +108,9 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
         if (got > 0)
             heard.insert(heard.end(), chunk.begin(), chunk.begin() + got);
         connection->poll(collector);
-        ASSERT_LE(connection->released(), posted);
+        if (connection->unsent()) {
+            ASSERT_LT(connection->released(), posted);
+        }
     }
     EXPECT_TRUE(was_full);
     EXPECT_EQ(connection->released(), count);
