@@ -13,9 +13,10 @@ done_file=$LOCAL/done
 counts_file=$LOCAL/counts
 resumed=() # "FAULT MILLISECONDS", one for each fault
 
-# The library's limits; as it takes its default for the time of reconnecting, a longer one is an error.
+# The library's limits. The time of reconnecting is its default: a program that needs more has failed.
+# RPMEM_SURVIVE_CLIENT has further variables of a test.
 CLIENT_SECONDS=${RPMEM_SURVIVE_SECONDS:-3600}
-RPMEM_CLIENT_ENV="RPMEM_PEER_TIMEOUT=${peer_timeout}000 RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$LOCAL/library.log"
+RPMEM_CLIENT_ENV="RPMEM_PEER_TIMEOUT=${peer_timeout}000 RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$LOCAL/library.log ${RPMEM_SURVIVE_CLIENT:-}"
 
 now_ms() {
     local now=$EPOCHREALTIME
