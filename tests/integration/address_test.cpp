@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the lanes go: to the host that ssh has reached, whatever the target is called.
+// Tests to which address the lanes connect: that of the host that ssh reached, or the one that a
+// setting names. Pools are created through a real sshd, with aliases, a proxy command and a jump
+// host in ssh_config, and /proc/net shows where the lanes end. A library that resolves the name of
+// the target itself, or that ignores RPMEM_ADDRESS or --address, connects elsewhere and fails.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -9,8 +12,8 @@ class Addresses : public PoolTest {
 protected:
     ~Addresses() override { std::ofstream(ssh_config) << default_config; }
 
-    // What stands before the usual configuration of ssh, and so prevails. Every run of ssh leaves a
-    // line in a file.
+    // Puts TEXT before the default configuration, because ssh uses the first value that it finds.
+    // Every run of ssh adds a line to a file.
     void configure_ssh(const std::string& text) {
         std::ofstream(ssh_config) << "Match exec \"echo >>" << runs.string() << "\"\n"
                                   << text << "\n"
@@ -19,7 +22,8 @@ protected:
     }
     [[nodiscard]] std::size_t runs_of_ssh() const { return read_file(runs).size(); }
 
-    // A pool at HOST works, and its lanes arrive at ADDRESS, as /proc/net/FILE has it.
+    // Expects a pool at HOST to work, and its lanes to end at ADDRESS. ADDRESS has the format of
+    // /proc/net/FILE.
     void expect_lanes(const std::string& host, const char* file, const std::string& address) {
         SCOPED_TRACE(host);
         target = user + "@" + host;
@@ -42,7 +46,7 @@ protected:
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }
 
-    // A connection that is not one of sshd ends at ADDRESS.
+    // Returns whether an established connection, other than those of sshd, ends at ADDRESS.
     static bool is_used(const char* file, const std::string& address) {
         constexpr const char* established = "01";
         const unsigned long sshd = std::stoul(variable("RPMEM_TEST_SSH_PORT"));
@@ -72,7 +76,7 @@ protected:
     const std::string user = target.substr(0, target.find('@'));
 };
 
-// As /proc/net has them.
+// Addresses in the format of /proc/net.
 constexpr const char* loopback = "0100007F";
 constexpr const char* other_loopback = "0200007F";
 constexpr const char* loopback6 = "00000000000000000000000001000000";
@@ -89,7 +93,7 @@ TEST_F(Addresses, AnAliasLeadsToItsHost) {
     configure_ssh("Host rpmem-alias.invalid\n" + here);
     expect_lanes("rpmem-alias.invalid", "tcp", loopback);
     EXPECT_EQ(runs_of_ssh(), 3U); // create, -G, remove
-    // The name is one here too: of an address where nobody listens.
+    // This name also resolves without ssh, to an address where nothing listens.
     configure_ssh("Host 127.0.0.9\n" + here);
     expect_lanes("127.0.0.9", "tcp", loopback);
     if (*variable("RPMEM_TEST_TARGET6") != '\0') {
@@ -106,8 +110,8 @@ TEST_F(AddressSetting, IsTaken) {
     expect_lanes("127.0.0.1:" + port, "tcp", other_loopback);
 }
 
-// Such an sshd has no address: a socket unit, or a proxy, has accepted the connection. Both ends
-// name the address of the lanes.
+// An sshd that a socket unit or a proxy command starts has no TCP connection, so SSH_CONNECTION is
+// not set. Then both ends need a setting with the address of the lanes.
 TEST_F(AddressSetting, LeadsToATargetWhoseSshdIsNotOnTcp) {
     configure_ssh(
         "Host pipe.invalid\n ProxyCommand sh -c '\"$(PATH=$PATH:/usr/sbin command -v sshd)\""
@@ -121,7 +125,7 @@ TEST_F(AddressSetting, LeadsToATargetWhoseSshdIsNotOnTcp) {
 
 TEST_F(AddressSetting, IsTheOnlyOne) { expect_no_way("127.0.0.1:" + port, {"127.0.0.2"}); }
 
-// RPMEM_ENABLE_SOCKETS=1: what stands for the daemon speaks protocol 0.1.
+// RPMEM_ENABLE_SOCKETS=1, because the script that replaces the daemon uses protocol 0.1.
 TEST_F(AddressSetting, TheErrorListsWhatWasTried) {
     set_command("printf '\\000\\000\\000\\000'; head -c 157 >/dev/null; printf "
                 "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"
@@ -130,8 +134,8 @@ TEST_F(AddressSetting, TheErrorListsWhatWasTried) {
     expect_no_way("127.0.0.1:" + port, {"127.0.0.2"});
 }
 
-// own_network.sh, RPMEM_TEST_FORWARDING=yes: sshd, which listens on the loopback device alone, is
-// its own jump host.
+// Needs own_network.sh and RPMEM_TEST_FORWARDING=yes. sshd, which listens only on the loopback
+// device, is its own jump host.
 class JumpHost : public Addresses {};
 
 TEST_F(JumpHost, TheDaemonTellsOfItsSecondNetwork) {
@@ -139,8 +143,8 @@ TEST_F(JumpHost, TheDaemonTellsOfItsSecondNetwork) {
                   "@[::1]:" + port);
     set_daemon("--address 203.0.113.1");
     expect_lanes("far.invalid", "tcp", second_network);
-    // What the jump host calls 127.0.0.1 is not what this machine does, though they are the same
-    // here.
+    // 127.0.0.1 of a jump host is another machine than 127.0.0.1 of this one. Here they are the
+    // same, but the library cannot know that.
     set_daemon("");
     expect_no_way("far.invalid", {"127.0.0.1 (ssh -G names 127.0.0.1): not tried: another host",
                                   "RPMEM_ADDRESS names the address"});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments: what is refused, with which errno and text, and that nothing is spoiled by it.
+// Tests the checks of arguments: each call of the API gets invalid ones and must return the right
+// errno and text, and leave the pool usable. The pools are real ones on a target behind sshd. A
+// missing check, a wrong errno, or an invalid call that damages its pool makes a test fail.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -10,7 +12,7 @@ protected:
     rpmem_pool_attr attributes = sample_attributes();
 };
 
-// The call has failed with this errno, and its text holds WORDS.
+// Expects FAILED to be true, errno to be CODE, and the error text to contain WORDS.
 #define EXPECT_ERROR(failed, code, words)                                                          \
     do {                                                                                           \
         errno = 0;                                                                                 \
@@ -49,7 +51,7 @@ TEST_F(Arguments, CreateAndOpenCheckTheirs) {
     lanes = 1;
     EXPECT_ERROR(refused("host:70000", "pool.set", address, size, &lanes), EINVAL, "65535");
     EXPECT_ERROR(refused("-oProxyCommand=x", "pool.set", address, size, &lanes), EINVAL, "'-'");
-    EXPECT_EQ(daemon_log(), ""); // nobody was bothered
+    EXPECT_EQ(daemon_log(), ""); // no daemon was started
 }
 
 TEST_F(Arguments, RangesFlagsAndLanes) {
@@ -79,7 +81,7 @@ TEST_F(Arguments, RangesFlagsAndLanes) {
     EXPECT_ERROR(rpmem_persist(nullptr, 8192, 8, 0, 0) == -1, EINVAL, "handle");
     EXPECT_ERROR(rpmem_close(nullptr) == -1, EINVAL, "handle");
 
-    // The handle is as good as before, and lengths of 0 do nothing.
+    // The pool still works, and a length of 0 is valid.
     EXPECT_EQ(rpmem_persist(pool, 8192, 0, 0, 0), 0);
     EXPECT_EQ(rpmem_flush(pool, 8192, 0, 0, 0), 0);
     expect_served(pool, 100, 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that can never succeed, because of the target's daemon, its disk, or the application's
-// memory. Every session that they reconnect to comes up, and is lost again by the same operation:
-// without promise 5 of docs/reliability.md they would never return.
+// Tests promise 5 of docs/reliability.md with calls that can never succeed: the real daemon dies in
+// each sync, memory of the application cannot be read, or the target's file system is full. The
+// library can reconnect each time, and the same operation fails again. Without the limit of the
+// promise, the calls would never return. A wrong errno or text also fails a test.
 #include "common/base/deadline.hpp"
 #include "common/base/unique_fd.hpp"
 #include "tests/integration/environment.hpp"
@@ -12,7 +13,8 @@ namespace rpmem::test {
 namespace {
 
 constexpr std::size_t page = 4096;
-// RPMEM_RECONNECT_TIMEOUT and RPMEM_PEER_TIMEOUT of these tests, one try, and other tests beside.
+// RPMEM_RECONNECT_TIMEOUT and RPMEM_PEER_TIMEOUT of these tests, one try, and a margin for other
+// tests that run at the same time.
 constexpr std::chrono::seconds promised(3 + 4 + 3 + 10);
 
 class Timed {
@@ -27,7 +29,7 @@ using Call = std::function<int(RPMEMpool*)>;
 
 class Bounds : public PoolTest {};
 
-// The range of rpmem_persist() starts again in each session; one that was flushed is replayed.
+// rpmem_persist() sends its range again in each session. A flushed range is replayed instead.
 TEST_F(Bounds, ADaemonThatDiesInEachSync) {
     constexpr std::size_t at = 16 * page;
     const auto flush = [](RPMEMpool* pool) { return rpmem_flush(pool, at, 64, 0, 0); };
@@ -68,7 +70,7 @@ TEST_F(Bounds, MemoryOfTheApplicationThatCannotBeRead) {
         EXPECT_TRUE(failed(rpmem_persist(pool, 4 * page, 16 * page, 0, 0), EFAULT,
                            "cannot be read by this process"));
     }
-    // It was the fault of that call alone, and nothing of it is replayed.
+    // Only that call fails, and its ranges are not replayed.
     ASSERT_EQ(::mprotect(local.data() + 8 * page, page, PROT_READ | PROT_WRITE), 0);
     {
         const Timed timed;
@@ -79,7 +81,7 @@ TEST_F(Bounds, MemoryOfTheApplicationThatCannotBeRead) {
     EXPECT_EQ(std::memcmp(part(0).data() + page, local.data() + page, 64), 0) << "was flushed";
 }
 
-// A small file system, full but for the pool, which has a hole.
+// The pool is on a small file system that is full. Its part has a hole, so a write there fails.
 class FullDisk : public PoolTest {
 protected:
     static constexpr std::size_t hole = 4 * mebibyte;

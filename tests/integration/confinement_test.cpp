@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session over tcp gives up what it does not need, and serves all the same. The daemon of these
-// tests tries to leave when it is told to: see confinement/confined_daemon.cpp.
+// Tests that a session over tcp gives up the rights that it does not need, and still serves. The
+// daemon is the real one, with code that tries to escape when it gets a signal, see
+// confinement/confined_daemon.cpp. A system call or a file that the filter or Landlock should
+// forbid and does not makes a test fail, and so does a forbidden call that the session needs.
 #include "common/base/deadline.hpp"
 #include "common/base/unique_fd.hpp"
 #include "common/statistics/exposition_file.hpp"
@@ -16,10 +18,10 @@ constexpr std::chrono::seconds time_to_leave(20);
 
 struct WayOut {
     const char* name;
-    int closed; // what it ends with in a session that is confined
-    int open;   // and in another
+    int closed; // its errno in a confined session
+    int open;   // its errno without confinement
 };
-// Of files, the list of system calls knows only how they are opened: Landlock stands behind EACCES.
+// The filter of system calls cannot see which file is opened. EACCES comes from Landlock.
 constexpr WayOut ways_out[] = {{"read", EPERM, 0},
                                {"write", EPERM, 0},
                                {"make", EPERM, 0},
@@ -42,7 +44,7 @@ constexpr WayOut ways_out[] = {{"read", EPERM, 0},
                                {"kill", EPERM, 0},
                                {"tgkill", EPERM, 0},
                                {"signal_by_descriptor", EPERM, 0},
-                               // confinement/hostile_arguments.cpp
+                               // The following are in confinement/hostile_arguments.cpp.
                                {"send_message_to_name", EPERM, 0},
                                {"send_messages_to_name", EPERM, 0},
                                {"send_to_name", EPERM, 0},
@@ -60,7 +62,7 @@ constexpr WayOut ways_out[] = {{"read", EPERM, 0},
                                {"time_by_name", EPERM, 0},
                                {"remove_with_flags", EPERM, 0},
                                {"rename_at", EPERM, 0}};
-// Where nothing stands in their way, they would end the daemon or do harm to the machine.
+// Without confinement, these would end the daemon or damage the machine.
 constexpr const char* only_confined[] = {"flags_of_clone", "not_listed"};
 
 class Confinement : public PoolTest {
@@ -78,7 +80,7 @@ protected:
             ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     }
 
-    // The next sessions run the daemon with OPTIONS, which tries NAMES when it is told to.
+    // The next sessions run the daemon with OPTIONS. It tries the ways NAMES on SIGUSR1.
     void set_ways(const std::string& names, const std::string& options,
                   const std::string& variables = "") const {
         std::ofstream(outcomes(), std::ios::trunc).flush();
@@ -100,14 +102,14 @@ protected:
         return names;
     }
 
-    // A session that has served.
+    // Creates a pool and checks that it works.
     RPMEMpool* serving() {
         RPMEMpool* const pool = created(2);
         expect_served(pool, 1);
         return pool;
     }
 
-    // Every lane serves, and the target has the bytes.
+    // Persists the whole pool with each lane, and expects the bytes on the target.
     void expect_served(RPMEMpool* pool, std::uint64_t seed) {
         local.fill(seed);
         for (unsigned lane = 0; lane < lanes_in_force; ++lane)
@@ -120,13 +122,13 @@ protected:
                   0);
     }
 
-    // Tells the daemon to try, and returns what came of it once it has tried all, or is gone.
+    // Makes the daemon try its ways. Returns the outcomes when it has tried all or has exited.
     [[nodiscard]] std::string try_to_leave() const {
         EXPECT_EQ(::kill(daemon_process(), SIGUSR1), 0);
         const Deadline deadline(time_to_leave);
         std::string text = read_file(outcomes());
         while (!text.ends_with("end\n") && ::kill(daemon_process(), 0) == 0 && !deadline.passed()) {
-            // The daemon tells its outcomes by a file, and by nothing that could be waited for.
+            // The daemon reports its outcomes only in a file, so this has to poll.
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             text = read_file(outcomes());
         }
@@ -139,7 +141,7 @@ protected:
     }
     [[nodiscard]] fs::path outcomes() const { return directory() / "outcomes"; }
     [[nodiscard]] fs::path socket_path() const { return directory() / "socket"; }
-    // How many datagrams have reached the socket of somebody else.
+    // Returns how many datagrams of the daemon have reached a socket that is not its own.
     [[nodiscard]] int datagrams() const {
         int count = 0;
         for (char byte = 0; ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1;)
@@ -177,7 +179,6 @@ TEST_F(Confinement, WaysOutAreClosedAndTheSessionGoesOn) {
         EXPECT_EQ(read_file(directory() / "elsewhere" / way.name), way.name);
 }
 
-// Its file may be replaced, and no other one.
 TEST_F(Confinement, NoCallReachesFurtherByItsArguments) {
     std::string names;
     std::string lines;
@@ -194,6 +195,7 @@ TEST_F(Confinement, NoCallReachesFurtherByItsArguments) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// With --stats-dir, the session may replace its own statistics file. All other ways stay closed.
 TEST_F(Confinement, WithStatisticsWaysOutAreClosedAsWell) {
     const fs::path stats = directory() / "stats";
     fs::create_directory(stats);
@@ -204,7 +206,7 @@ TEST_F(Confinement, WithStatisticsWaysOutAreClosedAsWell) {
     const fs::path file =
         stats / (statistics::stem_of_process("rpmemd", daemon_process()) + ".prom");
     const Deadline deadline(time_to_leave);
-    while (!fs::exists(file) && !deadline.passed()) // its thread tells nobody
+    while (!fs::exists(file) && !deadline.passed()) // the thread that writes it sends no signal
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(contains(read_file(file), "rpmemd_session_lanes"));
     EXPECT_FALSE(logged("confinement: denied")) << "before anything was tried";
@@ -291,7 +293,8 @@ TEST_F(Confinement, ThatIsWantedAndCanBeHadServes) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// Which opens devices and files as it likes. The environment of this test allows sockets only.
+// A session over the provider sockets cannot be confined, because libfabric opens devices and files
+// at any time. The environment of this test allows only sockets.
 using ConfinementOfSockets = Confinement;
 
 TEST_F(ConfinementOfSockets, LanesThroughLibfabricAreRefusedOrServedWithoutIt) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// librpmem.hpp: who has the session and its lanes, what ranges are, and how failures come back.
+// Tests librpmem.hpp, the C++ interface, with real pools behind sshd: who owns the session and its
+// lanes, how ranges become offsets, and how errors are returned. Two owners of one lane, a session
+// that ends while a lane still exists, or a range that is not checked makes a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <librpmem.hpp>
@@ -61,7 +63,7 @@ TEST_F(Cxx, AnOpenedPoolTellsItsAttributes) {
     rpmem_pool_attr seen{};
     EXPECT_TRUE(librpmem::Pool::open(target, "pool.set", memory, 1, &seen));
     EXPECT_EQ(seen.major, sample_attributes().major);
-    EXPECT_TRUE(part_gets_unlocked(0)); // that Pool was gone at once
+    EXPECT_TRUE(part_gets_unlocked(0)); // the temporary Pool was destroyed
     EXPECT_TRUE(librpmem::remove(target, "pool.set"));
     EXPECT_FALSE(fs::exists(directory() / "part0"));
 }
@@ -75,7 +77,7 @@ TEST_F(Cxx, NobodyElseHasALane) {
     EXPECT_TRUE(refused(pool.close(), EBUSY, "in use"));
     const unsigned number = first->number();
     librpmem::Lane moved = std::move(*first);
-    first.reset(); // what was moved from gives nothing back
+    first.reset(); // a moved-from lane releases nothing
     EXPECT_TRUE(refused(pool.lane(), EAGAIN, "all 2 lanes"));
     EXPECT_TRUE(moved.persist(memory.subspan(4096, 8)));
     { const librpmem::Lane ended = std::move(moved); }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the text says of a remote command that ends, or that prints something of its own.
+// Tests the error texts for a remote command that ends, or that prints unexpected output. The
+// target is a real sshd, and scripts take the place of the daemon. A text without the cause, with a
+// wrong hint, or with control characters of the target in it makes a test fail.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -17,7 +19,7 @@ protected:
             EXPECT_FALSE(contains(text, words));
     }
 
-    // Of OTHER, by create and by remove.
+    // Expects create and remove at the target OTHER to fail with CODE and these words.
     void expect_no_target(const std::string& other, int code, const std::string& said,
                           const std::vector<std::string>& not_said = {}) {
         target = other;
@@ -41,7 +43,7 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
          "begins with \"Welcome to \\\"db\\\"\\n\\x1b[1mnews\\n"},
         {"printf hi; exec true ", "begins with \"hi\""},
         {"head -c 5000 /dev/zero | tr '\\0' x; exec ", "xxx\"..."},
-        // HMPR are the first bytes of a hello on a little-endian target.
+        // On a little-endian target, a hello begins with the bytes HMPR.
         {"printf 'hiHMPR and tOkEn'; exec true ", "begins with \"hi\""},
         {"printf '\\377\\376\\375\\374\\001'; exec ", "\"\\xff\\xfe\\xfd\\xfc"},
     };
@@ -56,7 +58,8 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
     }
 }
 
-// Also a control character of C1, in one byte or two, and one that a terminal obeys in pieces.
+// The output includes control characters of C1 in one byte and in two, and a sequence that sets
+// the title of a terminal.
 TEST_F(RemoteEndings, NothingOfATargetCommandsATerminal) {
     set_command("printf 'a\\233 31m b\\302\\233 31m c\\033]0;d\\007' >&2; exit 3");
     EXPECT_EQ(create(local, 1), nullptr);
@@ -66,7 +69,8 @@ TEST_F(RemoteEndings, NothingOfATargetCommandsATerminal) {
         EXPECT_TRUE(byte >= ' ' && byte <= '~') << static_cast<unsigned>(byte);
 }
 
-// By the shell that starts it, as ssh has no word for it; or by ssh itself.
+// A shell reports a signal as an exit status above 128. sshd reports a signal of the command itself
+// in the protocol, but ssh(1) does not show which one it was.
 TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
     const std::vector<std::string> login_hint{"by hand", "password"};
     for (const std::string before :
@@ -84,8 +88,8 @@ TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
     RPMEMpool* pool = created();
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     ASSERT_TRUE(part_gets_unlocked(0));
-    // The channel's end may be a moment behind; a request that goes out before it is told
-    // otherwise.
+    // The end of the channel may arrive later than the unlock. A request that is sent before would
+    // have another error text.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (rpmem_drain(pool, 0, 0) == 0 && std::chrono::steady_clock::now() < deadline)
         std::this_thread::yield();
@@ -133,7 +137,7 @@ TEST_F(RemoteEndings, ACommandThatIsNotThereHasOneErrno) {
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
 }
 
-// What these shells print, and end with.
+// The scripts print and return the same as nologin(8) and csh(1).
 TEST_F(RemoteEndings, ALoginShellThatRunsNoCommandIsNamed) {
     set_command("echo 'This account is currently not available.'; exit 1");
     EXPECT_EQ(create(local, 1), nullptr);

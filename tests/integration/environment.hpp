@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an integration test stands on: a target on this machine, reached through a private sshd
-// (see tests/support/with-sshd and run_tests.sh), with pools in files of its own.
+// Fixtures of the integration tests: a target on this machine, reached through a private sshd, with
+// pools in files of each test. See tests/support/with-sshd and run_tests.sh.
 #pragma once
 
 #include "tests/support/expect.hpp"
@@ -53,7 +53,7 @@ private:
     std::size_t size_;
 };
 
-// Of this process, by number.
+// Returns the numbers of the open descriptors of this process.
 inline std::set<std::string> open_descriptors() {
     std::set<std::string> seen;
     for (const auto& entry : fs::directory_iterator("/proc/self/fd"))
@@ -61,12 +61,13 @@ inline std::set<std::string> open_descriptors() {
     return seen;
 }
 
-// Whether the thread of this directory is in STATE. See proc_pid_stat(5).
+// TASK is a directory of a thread in /proc. For STATE, see proc(5).
 inline bool is_in_state(const fs::path& task, char state) {
     return contains(read_file(task / "stat"), std::string(") ") + state + ' ');
 }
 
-// Returns when THREAD of this process sleeps in a system call; false: it does not for long.
+// Waits until THREAD of this process sleeps in a system call. Returns false if it does not within
+// about 10 s.
 inline bool falls_asleep(pid_t thread) {
     const fs::path task = "/proc/self/task/" + std::to_string(thread);
     for (int attempt = 0; attempt < 10000; ++attempt) {
@@ -77,7 +78,7 @@ inline bool falls_asleep(pid_t thread) {
     return false;
 }
 
-// A thread that begins with OPERATE, and a look at whether it has gone to sleep in it.
+// Runs OPERATE in another thread.
 class Waiter {
 public:
     explicit Waiter(const std::function<void()>& operate)
@@ -88,7 +89,7 @@ public:
     ~Waiter() { thread_.join(); }
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
-    // Nothing that the operation waits for may come before.
+    // Expects the thread to sleep. Call it before the event that OPERATE waits for.
     void expect_asleep() {
         for (int attempt = 0; id_ == 0 && attempt < 10000; ++attempt)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -117,7 +118,7 @@ inline rpmem_pool_attr sample_attributes() {
     return attributes;
 }
 
-// What a call of the API returned: 0 or a pool; or CODE in errno, and a text with WORDS in it.
+// Results of calls of the API. failed() expects CODE in errno, and WORDS in the error text.
 inline testing::AssertionResult succeeded(int status) {
     if (status == 0)
         return testing::AssertionSuccess();
@@ -147,13 +148,13 @@ inline const char* variable(const char* name) {
     return value ? value : "";
 }
 
-// The environment says 1 for it.
+// Returns whether the environment variable NAME is 1.
 inline bool is_on(const char* name) {
     const char* const wish = std::getenv(name);
     return wish && std::string(wish) == "1";
 }
 
-// A pool, or an exception that fails the test.
+// Returns POOL. Throws the error text if it is null, which fails the test.
 inline RPMEMpool* sound(RPMEMpool* pool) {
     return pool ? pool : throw std::runtime_error(rpmem_errormsg());
 }
@@ -187,17 +188,17 @@ protected:
         }
         file << '\n';
     }
-    // One part of this many MiB with headers, named pool.set; its file is part0.
+    // Writes pool.set with one part of this size, part0, that has a header.
     void write_simple_pool_set(unsigned mebibytes) const {
         write_pool_set("pool.set", std::to_string(mebibytes) + "M %/part0");
     }
-    // What the next sessions run on the target instead of the daemon.
+    // The next sessions run SHELL_SCRIPT on the target instead of the daemon.
     void set_command(const std::string& shell_script) const {
         const fs::path file = variable("RPMEM_TEST_COMMAND_FILE");
         std::ofstream(file) << "#!/bin/sh\n" << shell_script << '\n';
         fs::permissions(file, fs::perms::owner_all);
     }
-    // The daemon with OPTIONS, and VARIABLES (assignments) in its environment.
+    // The next sessions run the daemon with OPTIONS. VARIABLES are assignments of the shell.
     void set_daemon(const std::string& options, const std::string& variables = "") const {
         set_command("echo $$ >" + (directory_ / "pid").string() + "; " + variables + " exec " +
                     variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory_.string() +
@@ -206,8 +207,8 @@ protected:
                     (is_on("RPMEM_ENABLE_SOCKETS") ? "--sockets " : "") + options + " \"$@\"");
     }
 
-    // A target that never answers. It is daemon_process(), and ends with the tests at the latest:
-    // it looks whether they are there, as nothing tells it of their end.
+    // The next sessions run a script that never answers. It is daemon_process(). It checks once a
+    // second whether the tests still run, because nothing else would end it.
     void set_mute_target() const {
         set_command("echo $$ >" + (directory_ / "pid").string() + "; while kill -0 " +
                     std::to_string(::getpid()) + " 2>/dev/null; do sleep 1; done");
@@ -215,24 +216,25 @@ protected:
 
     [[nodiscard]] const fs::path& directory() const { return directory_; }
     [[nodiscard]] std::vector<std::byte> part(unsigned number) const {
-        // Tests look at its bytes: one that is missing ends the test, and not the process.
+        // An exception ends only the test. An access to bytes that are missing would end the
+        // process.
         const fs::path path = directory_ / ("part" + std::to_string(number));
         if (!fs::exists(path))
             throw std::runtime_error(path.string() + " is missing");
         return bytes_of(path);
     }
     [[nodiscard]] std::string daemon_log() const { return read_file(directory_ / "log"); }
-    // What the library in this process has logged.
+    // Returns the log of the library in this process.
     [[nodiscard]] static std::string library_log() {
         return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
     }
-    // Of the last session that ran the daemon as set_daemon() says.
+    // Returns the process of the last session since set_daemon() or set_mute_target().
     [[nodiscard]] pid_t daemon_process() const {
         pid_t pid = 0;
         std::ifstream(directory_ / "pid") >> pid;
         return pid;
     }
-    // The server's end of the session.
+    // Returns the process of sshd that serves the last session.
     [[nodiscard]] pid_t sshd_of_daemon() const {
         pid_t pid = daemon_process();
         for (std::string name; !name.starts_with("sshd") && pid > 1;) {
@@ -250,10 +252,10 @@ protected:
         const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
         return static_cast<unsigned>(std::distance(begin(tasks), end(tasks)));
     }
-    // Sends SIGSTOP, and returns when no thread of it runs any more.
+    // Sends SIGSTOP to the daemon, and returns when all its threads have stopped.
     void stop_daemon() const {
         ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
-        // Its threads go on for a while after that.
+        // Threads may still run for a while after kill(2) has returned.
         const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
         for (const auto& task : tasks)
             for (int attempt = 0; !is_in_state(task, 'T'); ++attempt) {
@@ -261,7 +263,8 @@ protected:
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
             }
     }
-    // Nobody holds the part: the daemon has ended or is about to (waits some seconds).
+    // Waits up to 5 s until no process holds the lock of the part. Then the daemon has ended or is
+    // about to.
     [[nodiscard]] bool part_gets_unlocked(unsigned number) const {
         const std::string path = directory_ / ("part" + std::to_string(number));
         const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -277,7 +280,7 @@ protected:
         return locked;
     }
 
-    // Else a daemon that is denied a system call fails the test.
+    // Without this call, a denied system call in the daemon's log fails the test.
     void denials_are_expected() { denials_are_expected_ = true; }
 
     RPMEMpool* create(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set",
@@ -304,30 +307,30 @@ private:
     bool denials_are_expected_ = false;
 };
 
-// With a pool set of one part, and as much memory here.
+// A test with a pool set of one part, and local memory of the same size.
 class PoolTest : public TargetTest {
 protected:
     explicit PoolTest(unsigned mebibytes = 8) : local(mebibytes * mebibyte) {
         write_simple_pool_set(mebibytes);
     }
-    // A pool with so many lanes; if there is none, the test ends.
+    // Creates a pool. The test ends if that fails.
     RPMEMpool* created(unsigned lanes = 1) { return sound(create(local, lanes)); }
     RPMEMpool* opened(unsigned lanes = 1, rpmem_pool_attr* seen = nullptr) {
         return sound(open(local, lanes, "pool.set", seen));
     }
-    // The first part has our bytes there.
+    // Expects the local bytes of this range in the first part.
     void expect_replicated(std::size_t offset, std::size_t size) const {
         EXPECT_EQ(std::memcmp(part(0).data() + offset, local.data() + offset, size), 0)
             << size << " bytes at " << offset;
     }
 
-    // Persists that by LANE and closes the pool: then the first part has it.
+    // Persists SIZE bytes with LANE, closes the pool, and expects them in the first part.
     void expect_served(RPMEMpool* pool, std::size_t size = 100, unsigned lane = 0) const {
         ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, size, lane, 0)));
         EXPECT_TRUE(succeeded(rpmem_close(pool)));
         expect_replicated(8192, size);
     }
-    // What a persist comes to, by and by, when the session is lost.
+    // Persists repeatedly until the loss of the session makes a persist fail.
     static int persist_until_it_fails(RPMEMpool* pool) {
         int status = 0;
         for (int i = 0; i < 1000 && status == 0; ++i)

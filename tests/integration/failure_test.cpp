@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What breaks: commands that are missing, mute or mad, daemons that die, and what is left behind.
+// Tests failures without reconnecting (RPMEM_RECONNECT_TIMEOUT=0): remote commands that cannot
+// serve, that send malformed answers or too much, and daemons that are killed. Scripts behind a
+// real sshd take the place of the daemon, or the test sends signals to the real one. A wrong errno,
+// a call that hangs or returns 0, or a child, descriptor, lock or part file that is left fails a
+// test.
 #include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
@@ -36,7 +40,7 @@ TEST_F(Failures, TheCommandTalksNonsense) {
     expect_failed(create(local, 1), EBADMSG, "");
     set_command("printf '\\000\\000\\000\\000'; head -c 12 >/dev/null; printf hello");
     expect_failed(create(local, 1), ECONNRESET, "");
-    // A response that is well made and promises 4 lanes when 1 was asked for.
+    // A well-formed response that grants 4 lanes although 1 was requested.
     set_command("printf '\\000\\000\\000\\000'; head -c 12 >/dev/null; printf "
                 "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"
                 "\\000\\000\\022\\064\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001"
@@ -48,12 +52,12 @@ TEST_F(Failures, TheCommandSaysTooMuch) {
     set_command("echo it began here >&2; head -c 5000000 /dev/zero | tr '\\0' x >&2; exit 3");
     expect_failed(create(local, 1), ECONNRESET, "before rpmemd was ready: xxx");
     EXPECT_TRUE(contains(rpmem_errormsg(), "status 3"));
-    // Nobody reads the rest of this one, which must not hold anything up.
+    // The library does not read all of this, and must not block because of the rest.
     set_command("exec head -c 50000000 /dev/zero");
     expect_failed(create(local, 1), EBADMSG, "");
 }
 
-// The target has made the pool, and is told to remove it.
+// The target has created the pool, so the library must request its removal.
 TEST_F(Failures, NobodyListensOnThePort) {
     const fs::path rest = directory() / "rest";
     set_command("printf '\\000\\000\\000\\000'; head -c 157 >/dev/null; printf "
@@ -95,7 +99,8 @@ TEST_F(Failures, AKilledDaemonIsALostLink) {
     expect_replicated(8192, 1000);
 }
 
-// They had not been sent yet: whatever comes next must not take them for durable.
+// Small flushes may still be in the library's buffer when the session is lost. The next call must
+// not succeed as if they were durable.
 TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
     RPMEMpool* pool = created();
     ASSERT_TRUE(succeeded(rpmem_close(pool)));
@@ -123,7 +128,7 @@ TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
     }
 }
 
-// The daemon is mute, and its lanes live.
+// The daemon is stopped, so its lanes stay connected but do not answer.
 TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
     RPMEMpool* pool = created(2);
     ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
@@ -149,7 +154,8 @@ TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
-// What the channel brings is for who asked for it.
+// A response on the control channel is for the thread that sent the request, and must not end the
+// wait of a lane.
 TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
     RPMEMpool* pool = created();
     rpmem_pool_attr attributes = sample_attributes();
@@ -173,7 +179,7 @@ TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// Nobody has used the pool since.
+// No call used the pool after the loss, so the first call must detect it.
 TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
     for (const bool closes : {false, true}) {
         set_daemon("");
@@ -217,7 +223,7 @@ TEST_F(Failures, AnInitiatorThatDiesLeavesThePoolUnlocked) {
 }
 
 TEST_F(Failures, NothingIsLeftBehind) {
-    // Libraries open descriptors of their own at first use.
+    // The first use opens descriptors that libraries keep.
     ASSERT_TRUE(succeeded(rpmem_close(created(2))));
     const auto before = open_descriptors();
     for (int i = 0; i < 3; ++i) {

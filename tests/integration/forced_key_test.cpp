@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key that can only replicate: the recipe of rpmemd(1), with a real sshd.
+// Tests the forced command of rpmemd(1): a key in authorized_keys that can only replicate. A real
+// sshd runs the real daemon, and ssh tries to escape. A request that runs another command, changes
+// the daemon's options, or removes or writes without permission makes a test fail. So does a forced
+// command that keeps the key from replicating.
 #include "tests/integration/environment.hpp"
 
 #include <fcntl.h>
@@ -15,7 +18,7 @@ struct Said {
     std::string text; // standard output and standard error
 };
 
-// What ssh, as the library starts it, is given and says. WAY: options, and what to run there.
+// Runs ssh as the library does, with WAY: options, the host, and the command for it.
 Said login(const std::string& way, const std::string& variables = "") {
     const std::string target = variable("RPMEM_TEST_TARGET");
     const std::string command = variables + " timeout 20 " + variable("RPMEM_SSH") +
@@ -42,7 +45,7 @@ protected:
     }
     ~ForcedKey() override { std::ofstream(authorized_keys) << key; }
 
-    // The key of these tests runs rpmemd, with OPTIONS, whatever is asked for.
+    // Makes the key of these tests run rpmemd with OPTIONS, whatever command the client requests.
     void force(const std::string& options) const {
         std::ofstream(authorized_keys)
             << "restrict,command=\"" << variable("RPMEM_TEST_DAEMON") << " --config /dev/null "
@@ -94,7 +97,7 @@ TEST_F(ForcedKey, ThatIsReadOnlyWritesNothing) {
         const rpmem_pool_attr attributes = sample_attributes();
         EXPECT_TRUE(failed(rpmem_set_attr(pool, &attributes), EACCES, "read-only"));
         EXPECT_TRUE(failed(remove(), EACCES, why));
-        // And it serves on.
+        // The session still serves reads.
         std::vector<std::byte> back(local.size());
         EXPECT_TRUE(succeeded(rpmem_read(pool, back.data(), 0, back.size(), 1)));
         EXPECT_EQ(back, before);
@@ -107,7 +110,7 @@ TEST_F(ForcedKey, ThatIsReadOnlyWritesNothing) {
 
 TEST_F(ForcedKey, ThePeersEnvironmentIsForgotten) {
     const std::string way = login_name + " rpmemd --probe";
-    const std::string variables = "FI_PROVIDER=^sockets"; // sshd of the tests takes FI_*
+    const std::string variables = "FI_PROVIDER=^sockets"; // sshd of the tests accepts FI_*
     force("");
     const std::string heeded = login(way, variables).text;
     for (const char* option : {"--restricted", "--restricted=yes"}) {
@@ -118,8 +121,8 @@ TEST_F(ForcedKey, ThePeersEnvironmentIsForgotten) {
     }
 }
 
-// A command that lets through what begins as rpmemd does: no assignment may come before that.
-// RPMEM_OFFER=option
+// A forced command that permits everything that begins with the command of rpmemd. Therefore the
+// offer must not be an assignment before it. RPMEM_OFFER=option
 class ForcedOffer : public ForcedKey {};
 
 TEST_F(ForcedOffer, ComesThroughACommandThatLooksAtTheBeginning) {
@@ -132,7 +135,7 @@ TEST_F(ForcedOffer, ComesThroughACommandThatLooksAtTheBeginning) {
     EXPECT_TRUE(succeeded(rpmem_close(opened())));
 }
 
-// Each would leave a file or a word behind if it came through.
+// Each of these would create a file, remove the pool or print something if it succeeded.
 TEST_F(ForcedKey, NobodyEscapes) {
     const fs::path proof = directory() / "escaped";
     const std::string touch = "touch " + proof.native();
@@ -185,13 +188,13 @@ TEST_F(ForcedKey, NobodyEscapes) {
         EXPECT_TRUE(fs::exists(directory() / "part0"));
         EXPECT_TRUE(fs::exists(directory() / "sets/pool.set"));
     }
-    // Names, too, lead nowhere.
+    // Names of pool sets must not escape either.
     write_simple_pool_set(8);
     for (const char* name : {"../pool.set", "/etc/passwd", "../../../etc/passwd"}) {
         EXPECT_EQ(open(local, 1, name), nullptr);
         EXPECT_FALSE(contains(rpmem_errormsg(), "root:"));
     }
-    // The ways are those of a key that is not forced.
+    // Without the forced command, the same login creates the file, so these attempts are real.
     std::ofstream(authorized_keys) << key;
     EXPECT_EQ(login(login_name + " '" + touch + "'").status, 0);
     EXPECT_TRUE(fs::exists(proof));

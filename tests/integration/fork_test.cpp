@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Applications that fork while a pool is open: both sides keep sound.
+// Tests applications that fork while a pool is open. Children write to all their pages, call the
+// API, end in several ways, or open pools of their own, while the parent uses real lanes to a real
+// daemon. A child that sends on its parent's connections, closes the session, keeps it open after
+// the parent's death, or hangs in a lock makes a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
@@ -12,7 +15,7 @@ bool in_child = false;
 }
 
 #ifdef __SANITIZE_ADDRESS__
-// What only threads of the parent knew of looks lost in a child that ends.
+// Memory that only threads of the parent refer to looks like a leak in a child that ends.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
     return in_child ? 1 : 0;
 }
@@ -28,8 +31,8 @@ constexpr bool children_have_threads = true;
 #endif
 
 #ifdef __SANITIZE_ADDRESS__
-// A lock of its allocator that another thread holds while this one forks stays held in the child:
-// gcc 12's does not wait for them, as glibc's does.
+// If another thread holds a lock of AddressSanitizer's allocator during the fork, the lock stays
+// held in the child. The allocator of glibc takes its locks before a fork, that of gcc 12 does not.
 constexpr bool children_may_allocate = false;
 #else
 constexpr bool children_may_allocate = true;
@@ -38,7 +41,7 @@ constexpr const char* may_wait_for_ever = "a child may wait for AddressSanitizer
 
 constexpr unsigned patience = 120; // seconds; a child that hangs is killed
 
-// Wakes the other side; its end is seen, too.
+// A pipe by which one process wakes another.
 class Signal {
 public:
     Signal() {
@@ -71,7 +74,7 @@ private:
     std::array<int, 2> ends_{};
 };
 
-// BODY in a child; its checks are the child's status.
+// Runs BODY in a child, whose exit status is 1 if a check in it failed.
 template <typename Body>
 pid_t start_child(Body body) {
     std::fflush(nullptr);
@@ -95,7 +98,7 @@ void expect_success(pid_t child) {
 // Writes to every page of this process that is not shared: heap, stacks, the lanes' buffers.
 void take_copies_of_all_pages() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return; // they have pages of their own, which nobody may touch
+    return; // the sanitizer has pages that nothing else may write to
 #endif
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -114,7 +117,8 @@ void take_copies_of_all_pages() {
 
 class Forks : public PoolTest {
 protected:
-    // Fills the pool anew, and persists it in all ways, by LANES lanes.
+    // Fills the pool with new bytes and makes it durable with LANES lanes, half of each share by
+    // persist and half by flush and drain.
     void persist_all(RPMEMpool* pool, std::uint64_t seed, unsigned lanes) {
         local.fill(seed);
         const std::size_t share = (local.size() - header_size) / lanes;
@@ -244,7 +248,7 @@ TEST_F(Forks, AChildDoesNotKeepTheSessionOfItsParent) {
     is_ready.wait();
     EXPECT_EQ(::kill(parent, SIGKILL), 0);
     EXPECT_EQ(::waitpid(parent, nullptr, 0), parent);
-    // The grandchild lives, with a copy of whatever the session was.
+    // The grandchild still runs and has copies of the session's descriptors.
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
@@ -258,7 +262,7 @@ TEST_F(Forks, AChildOpensPoolsOfItsOwn) {
     const pid_t child = start_child([&] {
         local.fill(33);
         RPMEMpool* own = create(local, 2, "own.set");
-        // Devices that its parent has opened do not work in a child: it takes tcp.
+        // Devices that the parent has opened do not work in a child, so it uses tcp.
         ASSERT_NE(own, nullptr) << rpmem_errormsg();
         EXPECT_TRUE(succeeded(rpmem_persist(own, header_size, local.size() - header_size, 1, 0)));
         EXPECT_EQ(rpmem_close(pool), 0);

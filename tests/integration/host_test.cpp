@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What surrounds the library on a host and ssh on both ends: limits, signals, cancelled threads,
-// jobs that a login leaves running, settings of ssh for people. Each case made a call fail that had
-// succeeded, or ended a process.
+// Tests conditions of real hosts: limits, signals, cancelled threads, jobs that a login leaves
+// running, an unusual umask, a login without /proc, and ssh settings meant for interactive use. The
+// sshd and the daemon are real. Each case once made a call fail that should succeed, report a wrong
+// error, or end a process, and makes its test fail if it does so again.
 #include "tests/integration/environment.hpp"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@ namespace {
 
 class Host : public PoolTest {
 protected:
-    // The daemon, whose login leaves a job that holds the streams of ssh until the test has ended.
+    // Makes the login of the daemon leave a job that keeps ssh's streams open until end_job().
     void set_daemon_with_job() const {
         const std::string job = directory() / "job";
         std::ofstream(job) << "runs\n";
@@ -83,7 +84,8 @@ TEST_F(Host, CancelledThreadsEndTheirCalls) {
                  rpmem_flush(pool, 8192, 4096, 0, 0) != 0 || rpmem_drain(pool, 0, 0) != 0 ||
                  rpmem_read(pool, place.data(), 8192, place.size(), 0) != 0 ||
                  rpmem_close(pool) != 0;
-        // The request is still there; what the thread does now is not the library's.
+        // The cancellation is still pending. It must not end the thread before the test has the
+        // status.
         ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
     });
     thread.join();
@@ -91,8 +93,8 @@ TEST_F(Host, CancelledThreadsEndTheirCalls) {
 }
 
 // RPMEM_PEER_TIMEOUT=6000. The target of one pool does not answer its close for that time. One
-// thread sends the heartbeats of all pools: if it waited, too, the daemon of the other pool would
-// end its session after its 4 s, and RPMEM_RECONNECT_TIMEOUT is 0 here.
+// thread sends the heartbeats of all pools. If it waited too, the daemon of the other pool would
+// end its session after 4 s, and RPMEM_RECONNECT_TIMEOUT is 0 here.
 class TwoPools : public PoolTest {};
 
 TEST_F(TwoPools, ACloseThatTakesLongDoesNotEndTheSessionOfTheOther) {
@@ -110,7 +112,7 @@ TEST_F(TwoPools, ACloseThatTakesLongDoesNotEndTheSessionOfTheOther) {
     EXPECT_TRUE(succeeded(rpmem_close(lives)));
 }
 
-// ChrootDirectory of sshd, as a rule. own_mounts.sh
+// A login with ChrootDirectory of sshd usually has no /proc. Needs own_mounts.sh.
 class WithoutProc : public PoolTest {};
 
 TEST_F(WithoutProc, APoolIsServed) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each key with a command may do. The table below is that of rpmemd(1), and each cell is
-// tried: sessions through sshd, actions with the variable that sshd sets.
+// Tests the table of rights in rpmemd(1): what a key with each forced command may do. Each cell is
+// tried with the real daemon: sessions through sshd, and actions with SSH_ORIGINAL_COMMAND, which
+// sshd would set. A daemon that permits or refuses something else than the table says makes a test
+// fail. So does a manual page whose table differs from this one.
 #include "tests/integration/environment.hpp"
 
 #include <fmt/format.h>
@@ -85,7 +87,7 @@ protected:
         std::ofstream(authorized_keys) << "restrict,command=\"" << command(options) << "\" " << key;
         options_ = options;
     }
-    // The status with which the daemon ends; its output is in said_.
+    // Runs the daemon for REQUEST. Returns its exit status, and stores its output in said_.
     int act(std::string request) {
         if (const auto at = request.find('%'); at != std::string::npos)
             request.replace(at, 1, directory().native());
@@ -125,7 +127,7 @@ protected:
         RPMEMpool* const pool = create(local, 1, "fresh.set");
         return pool && rpmem_close(pool) == 0;
     }
-    // A session of the key with nothing more, which another key looks at.
+    // Calls LOOK for the current key while a key without rights beyond replication has a session.
     bool with_session(const std::function<bool()>& look) {
         const std::string options = options_;
         force("");
@@ -148,7 +150,7 @@ protected:
         });
     }
     bool may_evict() { return act("rpmemd --evict 0123456789abcdef") != EACCES; }
-    // The value of a member of the document.
+    // Returns the value of a member of the JSON document in said_.
     [[nodiscard]] std::string member(const std::string& name) const {
         const auto at = said_.find('"' + name + "\": ");
         const auto begin = at == std::string::npos ? said_.size() : at + name.size() + 4;
@@ -160,7 +162,7 @@ protected:
         return act("rpmemd --mark-equal pool.set --claim " + id.substr(1, id.size() - 2) + '-' +
                    member("epoch") + '-' + member("generation")) == 0;
     }
-    // A peer of protocol 0.1 offers nothing. If it is served, the first word is 0.
+    // A peer of protocol 0.1 sends no offer. The refusal of such a peer names require-hello.
     bool serves_old_peers() {
         act("rpmemd");
         return !contains(said_, "require-hello");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes between two peers that know the hello.
+// Tests lanes of the current protocol between the real library and the real daemon: that they
+// connect on first use, keep the order of flushes, wait for a target that is stopped or whose
+// medium stalls, and need one thread and one descriptor. Lost, reordered or duplicated ranges, a
+// timeout of a target that is alive, or leaked threads and descriptors make a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <sys/resource.h>
@@ -12,7 +15,7 @@ namespace {
 class Lanes : public PoolTest {
 protected:
     Lanes() : PoolTest(16) {}
-    // A pool whose lane is connected, a target that stands still, and bytes that it has not had.
+    // Creates a pool with a connected lane, stops the daemon, and changes the local bytes.
     RPMEMpool* create_and_stop_target() {
         RPMEMpool* pool = created();
         EXPECT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, 0, 0)));
@@ -56,8 +59,8 @@ TEST_F(Lanes, AreConnectedOnFirstUse) {
     expect_replicated(header_size, share * used.size());
 }
 
-// More flushes than messages may be in flight, of every size that takes another path: copied into
-// the message, sent from the pool, streamed, cut into several messages.
+// There are more flushes than messages in flight, with sizes for each path: copied into the
+// message, sent from the pool, streamed, and split into several messages.
 TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     RPMEMpool* pool = created();
     local.fill(11);
@@ -71,12 +74,12 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
         offset += length + i % 11;
     }
     ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
-    const auto seen = part(0); // while the pool is open: nothing but drain can have brought it
+    const auto seen = part(0); // the pool is still open, so no close has made this durable
     EXPECT_EQ(
         std::memcmp(seen.data() + header_size, expected.data() + header_size, offset - header_size),
         0);
 
-    // The same bytes many times: the last flush decides.
+    // The same bytes are flushed many times, and the last flush must win.
     for (std::uint64_t value = 1; value <= 500; ++value) {
         std::memcpy(local.data() + header_size, &value, sizeof(value));
         ASSERT_TRUE(succeeded(rpmem_flush(pool, header_size, sizeof(value), 0, 0)));
@@ -88,8 +91,8 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// The ranges of a message are not overwritten by those of a later one while it is on its way:
-// behind more than any socket takes.
+// Ranges of a message that waits to be sent must not be overwritten by later ranges. The first
+// flush is larger than the buffers of any socket, so the later ones have to wait.
 TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
     RPMEMpool* pool = create_and_stop_target();
     std::thread later([this, own = ::gettid()] {
@@ -107,8 +110,8 @@ TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// What is sent is the memory of the application, which may change meanwhile: a checksum over it, or
-// a second look at it, would end the lane.
+// The library sends the application's memory without a copy, and the application may change it
+// meanwhile. If the library read it twice, for example for a checksum, the lane would fail.
 TEST_F(Lanes, StoresIntoTheRangeDuringPersistsLoseNothing) {
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "a race is what it makes";
@@ -138,9 +141,8 @@ TEST_F(Lanes, StoresIntoTheRangeDuringPersistsLoseNothing) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// A sync takes RPMEM_TEST_STALL milliseconds, which are longer than any peer may be silent: the
-// target's kernel goes on acknowledging what its daemon does not take, and the daemon says that it
-// lives.
+// A sync takes RPMEM_TEST_STALL milliseconds, longer than the peer timeout. The session must not
+// time out, because the daemon's heartbeats continue during the sync.
 class StalledMedium : public Lanes {};
 
 TEST_F(StalledMedium, IsNoSilentTarget) {
@@ -154,7 +156,7 @@ TEST_F(StalledMedium, IsNoSilentTarget) {
         ASSERT_TRUE(succeeded(rpmem_persist(pool, 2 * header_size, 64, lane, 0)));
     const pid_t before = daemon_process();
     local.fill(9);
-    // As much as there are credits for, and more.
+    // This is more than the credits of the lanes allow to be in flight.
     constexpr std::size_t piece = 32768;
     for (std::size_t offset = header_size; offset + piece <= local.size(); offset += piece)
         EXPECT_TRUE(succeeded(rpmem_flush(pool, offset, piece, (offset / piece) % 2, 0)));
@@ -166,8 +168,7 @@ TEST_F(StalledMedium, IsNoSilentTarget) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// The thread of the heartbeats is the only one, whatever number of pools there are, and goes with
-// the last of them.
+// The library has one thread, for the heartbeats of all pools. It ends with the last pool.
 TEST_F(Lanes, NeedOneThreadHere) {
     const std::size_t before = own_threads();
     RPMEMpool* pool = created(2);
@@ -184,8 +185,8 @@ TEST_F(Lanes, NeedOneThreadHere) {
     EXPECT_EQ(own_threads(), before);
 }
 
-// A lane that lacks descriptors, at whatever point of its making, says so, keeps none, harms no
-// other, and can be used later.
+// If a lane runs out of descriptors at any point while it connects, the call reports that, leaks
+// none, and does not affect other lanes. The lane can be used later.
 TEST_F(Lanes, DescriptorsRunOut) {
     RPMEMpool* pool = created(2);
     local.fill(3);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Media that fail: no call may return 0 for what is not durable, and none may hang.
+// Tests media that fail under the real daemon: a preloaded library loses the write of one
+// page as Linux does, and part files are truncated, removed or replaced while a pool is open. A
+// call that returns 0 for bytes that are not durable, that hangs, or that reports another cause
+// than the medium makes a test fail. So does a failed pool that is marked as closed cleanly.
 #include "common/base/deadline.hpp"
 #include "tests/integration/environment.hpp"
 
@@ -11,10 +14,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t page = 4096;
-// No medium of these tests takes a second; a call that waits for its time-out takes many.
+// No call on these media needs a second. A call that runs into a timeout takes longer than this.
 constexpr std::chrono::seconds too_long(10);
 
-// The ways to make a range durable. Each returns 0 if it is.
+// The ways to make a range durable. Each returns 0 if the range is durable.
 using Call = std::function<int(RPMEMpool*, std::size_t offset, std::size_t size, unsigned lane)>;
 const std::vector<std::pair<const char*, Call>> calls = {
     {"persist", [](auto* pool, auto at, auto size,
@@ -43,18 +46,18 @@ rpmem_pool_attr attributes_with_shutdown_state() {
     return attributes;
 }
 
-// The first part's header says that the pool is open.
+// Returns whether the header of the first part has the mark of an open pool.
 bool is_marked_dirty(const fs::path& part) {
     constexpr std::streamoff place = 4040;
     std::ifstream file(part, std::ios::binary);
     return file.seekg(place) && file.get() == 1;
 }
 
-// A disk that loses one page, and tells one of the syncs that overlap: see
+// A disk that loses one page and reports that to only one of the syncs that overlap, see
 // support/failing_disk.cpp.
 class FailingDisk : public PoolTest {
 protected:
-    static constexpr std::size_t share = 16 * page; // of a lane; its last page may be lost
+    static constexpr std::size_t share = 16 * page; // per lane; its last page may be lost
     static constexpr unsigned rounds = 12;
 
     FailingDisk() { ::setenv("RPMEM_LOG_LEVEL", "0", 1); }
@@ -76,15 +79,15 @@ protected:
     struct Faults {
         std::atomic<int> false_successes = 0;
         std::atomic<int> hangs = 0;
-        std::atomic<int> other_reasons = 0; // a call failed, and did not say that the medium had
+        std::atomic<int> other_reasons = 0; // failed calls that did not report the medium
     };
 
     static bool tells_the_medium() {
         return errno == EIO && std::string(rpmem_errormsg()).find("part0") != std::string::npos;
     }
 
-    // What a lane does: the page that is lost is its own in ROUND_OF_LOSS, if that is one of its
-    // rounds.
+    // Makes one page durable per round, and counts wrong results in FAULTS. In ROUND_OF_LOSS it is
+    // the page that the disk loses.
     static void work(RPMEMpool* pool, unsigned lane, unsigned seed, unsigned round_of_loss,
                      Faults& faults) {
         bool failed = false;
@@ -96,7 +99,7 @@ protected:
                 pool, at + 8 * (seed % 5), 64, lane);
             faults.other_reasons += status != 0 && !tells_the_medium() ? 1 : 0;
             faults.hangs += Clock::now() - start > too_long ? 1 : 0;
-            // Once a call has failed, nothing is acknowledged.
+            // After a call has failed, nothing may be acknowledged.
             faults.false_successes += status == 0 && (is_lost || failed) ? 1 : 0;
             failed = failed || status != 0;
         }
@@ -122,7 +125,8 @@ TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
             threads.emplace_back([&, lane] {
                 work(pool, lane, seed, lane == loser ? 3 + seed % 5 : rounds, faults);
             });
-        // A header is synced by the same open file.
+        // Headers are synced with the same file descriptor, so set_attr may be the sync that gets
+        // the error.
         const auto attributes = attributes_with_shutdown_state();
         bool failed = false;
         for (unsigned round = 0; round < 4 && seed % 2 == 0; ++round) {
@@ -146,7 +150,7 @@ TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
     EXPECT_EQ(other_reasons, 0);
 }
 
-// Nothing is retried, and the old headers are not written, either.
+// The session fails for good: nothing is retried, and the pool stays marked as open.
 TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
     // The first two syncs of the header are those of rpmem_create().
     RPMEMpool* const pool =
@@ -166,7 +170,7 @@ TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
     EXPECT_TRUE(contains(daemon_log(), "the medium of part"));
 }
 
-// The mark of an orderly end is what the medium lost.
+// The disk loses the mark of a clean close.
 TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
     RPMEMpool* const pool =
         sound(create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1));
@@ -175,10 +179,10 @@ TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
-// The daemon learns only at its last sync that the medium lost a write which nobody was told is
-// durable. The pool was not closed in order then.
+// Only the last sync of the daemon reports that the medium lost a write. No call has acknowledged
+// it, but the pool must not be marked as closed cleanly.
 TEST_F(FailingDisk, APageThatIsLostInTheEndKeepsTheMark) {
-    // rpmem_create() syncs three times, the last time for the claim of its writer.
+    // rpmem_create() syncs three times. The last of these is for the claim of the writer.
     RPMEMpool* const pool =
         sound(create_on("FAILING_DISK_WHOLE=1 FAILING_DISK_OFFSET=" + std::to_string(64 * page) +
                             " FAILING_DISK_NUMBER=4 FAILING_DISK_SEED=1",
@@ -197,7 +201,7 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
     EXPECT_FALSE(fs::exists(directory() / "part0"));
     RPMEMpool* const pool = sound(create_on("", 1));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    // An open syncs what an earlier process has left. Then it writes and syncs the mark.
+    // An open first syncs writes of an earlier process. Then it writes and syncs the mark.
     for (const char* number : {"1", "2"}) {
         SCOPED_TRACE(number);
         set_disk(std::string("FAILING_DISK_OFFSET=0 FAILING_DISK_SEED=1 FAILING_DISK_NUMBER=") +
@@ -227,14 +231,14 @@ INSTANTIATE_TEST_SUITE_P(, TruncatedPart,
                                            Way{"Messages", "--direct-access=no", ""}),
                          [](const auto& way) { return std::string(way.param.name); });
 
-// A device reads the pages that it has pinned though the file has lost them, until the daemon hears
-// of the loss. Nothing is acknowledged for them.
+// An RDMA device still reads pinned pages that a truncated file has lost, until the daemon detects
+// the truncation. Writes to them are not acknowledged.
 bool reads_pinned_pages(const std::string& call) {
     return call == "read" && is_on("RPMEM_ENABLE_VERBS");
 }
 
-// Whoever reads or writes behind the end of the file meets a signal, or an error of the kernel that
-// copies. Either way the caller has the reason at once.
+// An access after the end of the file causes a signal, or an error of the system call that copies.
+// In both cases the call must report the reason at once.
 TEST_P(TruncatedPart, EveryCallIsToldWhy) {
     auto all = calls;
     std::vector<std::byte> bytes(page);
@@ -262,7 +266,7 @@ TEST_P(TruncatedPart, EveryCallIsToldWhy) {
     }
 }
 
-// Nothing is acknowledged into a file that nobody can open again.
+// Nothing may be acknowledged for a file that has no name any more, because nobody can open it.
 class RemovedPart : public TruncatedPart {};
 
 INSTANTIATE_TEST_SUITE_P(, RemovedPart,
@@ -291,8 +295,8 @@ TEST_P(RemovedPart, FailsTheCalls) {
     }
 }
 
-// A part that gets another name is the same part. The daemon learns of the lost link by an event of
-// inotify, and handles it before the request that comes next on its control channel.
+// A part that still has another name is the same part. An event of inotify reports the lost link to
+// the daemon, which handles it before the next request on its control channel.
 TEST_P(RemovedPart, MayGetAnotherName) {
     RPMEMpool* const pool = sound(create(local, 1));
     fs::create_hard_link(directory() / "part0", directory() / "elsewhere");

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# own_network.sh COMMAND [ARGUMENT...]: runs COMMAND in a network of its own, whose one device has
-# 203.0.113.1 and 2001:db8::1 besides the addresses of loopback. 77: this user may not make one.
+# own_network.sh COMMAND [ARGUMENT...]
+#
+# Runs COMMAND in a network namespace, for tests of addresses. Its only device has 203.0.113.1 and
+# 2001:db8::1 besides the loopback addresses. Exits with 77, which ctest reports as skipped, if the
+# user may not create a namespace.
 set -eu
 
 if [ -z "${RPMEM_TEST_IN_OWN_NETWORK:-}" ]; then

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Old and new peers: what they agree on, and what comes of a hello that is wrong.
+// Tests the negotiation with the peer: current and old daemons, and a malformed hello. The daemon
+// is the real one, without the library's offer where it plays an old one; scripts send the
+// malformed hello. A session with the wrong protocol or provider, or a hello that is not checked,
+// makes a test fail.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -44,7 +47,7 @@ TEST_F(Peers, AnOfferThatIsNotKnownIsNone) {
     expect_session_over("sockets");
 }
 
-// 'HMPR' is the status that announces a hello on a little-endian target.
+// On a little-endian target, the status HMPR announces a hello.
 TEST_F(Peers, AHelloThatMakesNoSense) {
     set_command("printf 'HMPR\\377\\377\\377\\377'; cat >/dev/null");
     expect_refused(EBADMSG, "size");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What belongs to the application is the same before, while and after a pool is open. In a process
-// of its own, as libraries are loaded once.
+// Tests that the library leaves the state of the application's process alone: signal dispositions
+// and mask, rounding, locale and environment, before, while and after a real pool is open. The test
+// runs in its own process, because a library that is loaded may change state only once. A handler
+// that the library or one of its dependencies installs and keeps makes it fail.
 #include "tests/integration/environment.hpp"
 
 #include <unistd.h>
@@ -14,10 +16,10 @@ namespace {
 void handle(int) {}
 void handle_with_details(int, siginfo_t*, void*) {}
 
-// A flag (SA_RESTORER) that libc adds whenever it sets a disposition.
+// libc adds this flag, SA_RESTORER, whenever it sets a disposition.
 constexpr int of_libc = 0x04000000;
 
-// Of a set of signals libc fills in no more than it needs.
+// Sets cannot be compared byte by byte, because libc initialises only a part of them.
 std::vector<int> members(const sigset_t& set) {
     std::vector<int> signals;
     for (int signal = 1; signal < NSIG; ++signal)
@@ -26,7 +28,7 @@ std::vector<int> members(const sigset_t& set) {
     return signals;
 }
 
-// The bits that say how numbers are computed, without those that say what has happened.
+// Returns the control bits of the floating-point unit, without its status flags.
 unsigned floating_point_control() {
 #ifdef __SSE__
     return __builtin_ia32_stmxcsr() & ~0x3fU;
@@ -69,8 +71,8 @@ void expect_same(const State& before, const State& now) {
 
 class ProcessState : public PoolTest {};
 
-// Some signals have handlers of the application's, some are ignored, and the others are as they
-// were when the process began.
+// Some signals have handlers of the application, some are ignored, and the others have the
+// disposition that they had when the process began.
 TEST_F(ProcessState, IsTheApplications) {
     ASSERT_NE(std::setlocale(LC_ALL, "C.UTF-8"), nullptr);
     ASSERT_NE(std::signal(SIGINT, handle), SIG_ERR);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What docs/reliability.md promises: how long a caller waits at most, for each way to lose a
-// session.
+// Checks the maximum times that docs/reliability.md promises for each way to lose a session.
 #pragma once
 
 #include "tests/integration/environment.hpp"
@@ -8,20 +7,21 @@
 
 namespace rpmem::test {
 
-// The row of the test that runs. The calls that are made while it lives end within the time there.
+// Finds the row of the running test. The destructor expects that no more time has passed than the
+// row promises.
 class PromisedTime {
 public:
     PromisedTime() {
         const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
         const std::string name = std::string("`") + test->test_suite_name() + '.' + test->name();
         std::ifstream table(variable("RPMEM_TEST_ENDINGS"));
-        // | ending | the caller sees | within | shown by |
+        // The columns are: ending, the caller sees, within, shown by.
         for (std::string line; std::getline(table, line);)
             if (line.find(name + '`') != std::string::npos)
                 std::istringstream(line.substr(before_cell(line, 2))) >> seconds_;
         EXPECT_GT(seconds_, 0) << "no row of the table, or no time in it, for " << name;
     }
-    // A sanitizer makes as much slower as it leaves out elsewhere.
+    // every_case is also about the factor by which a sanitizer makes calls slower.
     ~PromisedTime() {
         const std::chrono::duration<double> took = Clock::now() - began_;
         EXPECT_LE(took.count(), seconds_ * busy * static_cast<double>(every_case))

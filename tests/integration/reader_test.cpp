@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions that only read, and writers that come meanwhile. A reader that was lost reads on only if
-// nobody has opened the pool for writing since: otherwise what it reads would be of two states of
-// the pool. A test fails if the reader goes on, or if it stops although nobody wrote.
+// Tests sessions that only read while writers open the same pool, with real daemons behind sshd. A
+// reader whose session was lost may continue only if no session has opened the pool for writing
+// since. Otherwise its reads would mix two states of the pool. A test fails if the reader continues
+// then, if it stops although nobody wrote, or if readers keep a writer out.
 #include "tests/integration/promised_time.hpp"
 
 #include <atomic>
@@ -15,7 +16,7 @@ constexpr std::size_t read_offset = 8192; // after the header
 
 class Readers : public PoolTest {
 protected:
-    // A pool that holds what SEED makes, closed by its writer.
+    // Writes the bytes of SEED to the pool, which it creates if necessary, and closes it.
     void write_pool(std::uint64_t seed) {
         set_daemon("");
         local.fill(seed);
@@ -27,7 +28,7 @@ protected:
         set_daemon("--read-only");
         return sound(open(memory_, 1));
     }
-    // It is that of the last session.
+    // Kills the daemon of the last session.
     void kill_reader_daemon() const {
         ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
@@ -44,7 +45,7 @@ protected:
             const PromisedTime time;
             EXPECT_TRUE(failed(read_some(pool, buffer_), ESTALE, words));
         }
-        // What has failed stays failed, whoever has the pool by then.
+        // The pool stays failed, whichever session has it by then.
         EXPECT_TRUE(failed(read_some(pool, buffer_), ESTALE, words));
         EXPECT_EQ(rpmem_close(pool), -1);
     }
@@ -65,7 +66,7 @@ TEST_F(Readers, NobodyWroteMeanwhile) {
     EXPECT_TRUE(succeeded(rpmem_close(reader)));
 }
 
-// Also if the writer has gone by the time that the reader comes back.
+// The writer has closed the pool again before the reader reconnects.
 TEST_F(Readers, AnotherWriterCameMeanwhile) {
     write_pool(2);
     RPMEMpool* const reader = open_reader();
@@ -88,7 +89,7 @@ TEST_F(Readers, AnotherWriterHasThePool) {
     EXPECT_TRUE(succeeded(rpmem_close(writer)));
 }
 
-// The claim stays that of the writer, which goes on. Its next session is another generation.
+// The claim is still that of the same writer. Its new session has a higher generation.
 TEST_F(Readers, AWriterThatWasCutOffWentOnMeanwhile) {
     write_pool(2);
     set_daemon("");
@@ -108,7 +109,8 @@ TEST_F(Readers, AWriterThatWasCutOffWentOnMeanwhile) {
     expect_stale(reader, "generation 1");
 }
 
-// It was made anew, or brought back from a backup. The attribute is that of the file.
+// The part was created again or restored from a backup. The copy keeps the extended attribute with
+// the claim.
 TEST_F(Readers, APartIsAnotherFileMeanwhile) {
     write_pool(2);
     RPMEMpool* const reader = open_reader();
@@ -122,8 +124,7 @@ TEST_F(Readers, APartIsAnotherFileMeanwhile) {
     expect_stale(reader, "or its parts are other files");
 }
 
-// A key that may only read cannot keep the writer out by sessions that stay open. Each of these has
-// another daemon.
+// A key that may only read must not keep a writer out with sessions that stay open.
 TEST_F(Readers, AWriterComesFirst) {
     write_pool(2);
     RPMEMpool* const first = open_reader();
@@ -142,7 +143,7 @@ TEST_F(Readers, AWriterComesFirst) {
     expect_stale(second, "another session has opened pool pool.set for writing");
 }
 
-// Nor by actions that read, one after the other and beside each other.
+// Actions that read the pool all the time, several at once, must not keep a writer out either.
 TEST_F(Readers, AWriterComesFirstAlsoWhileActionsReadAllTheTime) {
     write_pool(2);
     set_daemon("--read-only");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which a session is lost, and what each comes to: docs/reliability.md has a row for
-// each test, and how long its calls take at most.
+// Tests the endings that docs/reliability.md lists, with a real sshd and daemons that are killed,
+// stopped or replaced by scripts. A result or an error other than the one in the table, bytes that
+// are missing on the target, or a call that takes longer than its row says fails a test.
 #include "tests/integration/promised_time.hpp"
 
 #include <sys/wait.h>
@@ -8,12 +9,12 @@
 namespace rpmem::test {
 namespace {
 
-constexpr std::size_t range_begin = 8192; // behind the header
+constexpr std::size_t range_begin = 8192; // after the header
 constexpr std::size_t range_size = 3000;
 
 class Endings : public PoolTest {
 protected:
-    // The first of the next sessions is SCRIPT, the others are the daemon.
+    // The next session runs SCRIPT, and the sessions after it run the daemon.
     void run_once(const std::string& script) const {
         const std::string once = (directory() / "once").string();
         set_command("if mkdir " + once + " 2>/dev/null; then " + script + "; fi; exec " +
@@ -24,7 +25,7 @@ protected:
         ASSERT_EQ(::kill(daemon_process(), signal), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
     }
-    // All that the application wrote is on the target.
+    // Expects all bytes of the application on the target.
     void expect_equal() const {
         EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size,
                               local.size() - header_size),
@@ -33,7 +34,7 @@ protected:
     [[nodiscard]] int persist_all(RPMEMpool* pool) const {
         return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
     }
-    // The next session, by SCRIPT, comes to nothing, and the one after it gets what SEED makes.
+    // Kills the daemon. The next session runs SCRIPT and is lost, the one after it gets new bytes.
     void expect_survives_next_session(RPMEMpool* pool, const std::string& script,
                                       std::uint64_t seed) {
         run_once(script);
@@ -44,14 +45,14 @@ protected:
         EXPECT_TRUE(fs::exists(directory() / "once"));
         expect_equal();
     }
-    // One with one lane, which another session has.
+    // Creates a pool with one lane and persists it. Then it changes the local bytes.
     RPMEMpool* filled() {
         RPMEMpool* const pool = created();
         EXPECT_TRUE(succeeded(persist_all(pool)));
         local.fill(2);
         return pool;
     }
-    // The pool goes on by another session, and its user sees nothing but the time.
+    // Expects another session to take over, with no effect for the caller but the time.
     void expect_unharmed(RPMEMpool* pool) {
         const pid_t before = daemon_process();
         {
@@ -63,12 +64,12 @@ protected:
         expect_equal();
     }
     [[nodiscard]] fs::path daemon_script() const { return directory() / "daemon"; }
-    // The daemon, until it has said so many bytes.
+    // Returns a script that runs the daemon and ends after BYTES bytes of its output.
     std::string ending_after(std::size_t bytes) const {
         set_daemon("");
         fs::copy_file(variable("RPMEM_TEST_COMMAND_FILE"), daemon_script(),
                       fs::copy_options::overwrite_existing);
-        // It holds nothing back.
+        // dd forwards each byte at once.
         return "exec bash -c 'exec dd bs=1 status=none count=" + std::to_string(bytes) + " < <(" +
                daemon_script().string() + " \"$@\")' daemon \"$@\"";
     }
@@ -86,7 +87,7 @@ TEST_F(Endings, TheDaemonIsTerminated) {
     expect_unharmed(pool);
 }
 
-// It never runs again: the next one ends it.
+// The stopped daemon never continues. The daemon of the next session kills it.
 TEST_F(Endings, TheDaemonIsStopped) {
     RPMEMpool* const pool = filled();
     const pid_t before = daemon_process();
@@ -112,8 +113,7 @@ TEST_F(Endings, TheTargetsSshIsKilled) {
     expect_unharmed(pool);
 }
 
-// The answer is lost at every one of its bytes, or nearly so: whoever has not got the pool need not
-// fear that there is half of one.
+// The answer is cut off after various numbers of bytes. A failed create must leave no part file.
 TEST_F(Endings, WhileAPoolIsCreated) {
     RPMEMpool* pool = nullptr;
     std::size_t bytes = 0;
@@ -163,7 +163,7 @@ struct Interrupted {
     std::function<int(RPMEMpool*)> run;
 };
 
-// The daemon has been asked, and does not answer any more.
+// The daemon is stopped and then killed while the call waits for its answer.
 TEST_F(Endings, DuringACall) {
     std::vector<std::byte> seen(range_size);
     const rpmem_pool_attr attributes = sample_attributes();
@@ -193,7 +193,7 @@ TEST_F(Endings, DuringACall) {
     EXPECT_EQ(std::memcmp(&left, &attributes, sizeof(left)), 0);
 }
 
-// Nobody tries that again for the caller.
+// The library does not retry a removal.
 TEST_F(Endings, WhileAPoolIsRemoved) {
     EXPECT_TRUE(succeeded(rpmem_close(created())));
     set_mute_target();
@@ -213,7 +213,7 @@ TEST_F(Endings, WhileAPoolIsRemoved) {
     EXPECT_FALSE(fs::exists(directory() / "part0"));
 }
 
-// The new session is lost as well: at once, in its handshakes, and when it has the pool.
+// The new session is lost as well: at once, in its handshakes, or when it has the pool.
 TEST_F(Endings, TheNextSessionIsLostToo) {
     RPMEMpool* const pool = filled();
     for (std::size_t bytes = 0; bytes < 400; bytes += 97) {
@@ -223,7 +223,7 @@ TEST_F(Endings, TheNextSessionIsLostToo) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// It does not end either. That costs its share of the time, and not all of it.
+// The new session neither answers nor ends. It must use only a part of the reconnect timeout.
 TEST_F(Endings, TheNextSessionIsMute) {
     RPMEMpool* const pool = filled();
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{97}}) {
@@ -234,7 +234,7 @@ TEST_F(Endings, TheNextSessionIsMute) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// Neither a target that refuses nor one that is mute keeps a program from its end.
+// A target that refuses or does not respond must not keep a program from closing its pool.
 TEST_F(Endings, APoolIsClosedWhileItsTargetIsAway) {
     for (const bool is_mute : {true, false}) {
         set_daemon("");
@@ -249,7 +249,7 @@ TEST_F(Endings, APoolIsClosedWhileItsTargetIsAway) {
     }
 }
 
-// Another thread waits for the target meanwhile.
+// Another thread waits for the target while the program calls exit(3).
 TEST_F(Endings, AProgramEndsWhileItsTargetIsAway) {
     const PromisedTime time;
     const pid_t child = ::fork();
@@ -288,7 +288,7 @@ TEST_F(Endings, AnotherInitiatorWantsThePool) {
     EXPECT_TRUE(succeeded(rpmem_close(thief)));
 }
 
-// Ours is there, or comes back first.
+// Our session reconnects before the other initiator opens the pool.
 TEST_F(Endings, AnotherInitiatorIsRefused) {
     RPMEMpool* const pool = filled();
     kill_daemon();
@@ -319,7 +319,8 @@ TEST_F(Endings, TheInitiatorIsKilled) {
     expect_equal();
 }
 
-// It cannot tell that it lives: its pool is for others, and no more for it.
+// A stopped initiator sends no heartbeats, so the daemon releases its pool. After another initiator
+// has opened it, the first one gets ESTALE.
 TEST_F(Endings, TheInitiatorIsStopped) {
     set_daemon("--peer-timeout 4000");
     const pid_t child = ::fork();
@@ -345,7 +346,6 @@ TEST_F(Endings, TheInitiatorIsStopped) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// Of a target that nobody can write to there is nothing left.
 TEST_F(Endings, TheTargetsDiskIsFull) {
     const std::string full = (directory() / "full").string();
     fs::create_directory(full);
@@ -363,7 +363,7 @@ TEST_F(Endings, TheTargetsDiskIsFull) {
     }
 }
 
-// In its own process: RPMEM_RECONNECT_TIMEOUT is short there.
+// These run in their own process, with RPMEM_RECONNECT_TIMEOUT=15000.
 class EndingsForGood : public Endings {};
 
 TEST_F(EndingsForGood, TheTargetStaysAway) {
@@ -376,18 +376,18 @@ TEST_F(EndingsForGood, TheTargetStaysAway) {
     }
     const std::string text = rpmem_errormsg();
     EXPECT_TRUE(contains(text, " attempts in 15000 ms, RPMEM_RECONNECT_TIMEOUT"));
-    // The last one; a busy machine may have had no time for another login.
+    // This is the last cause. On a busy machine the last login may have timed out instead.
     EXPECT_TRUE(text.find("closed for the winter") != std::string::npos ||
                 text.find("waited ") != std::string::npos)
         << text;
     const std::string log = library_log();
     EXPECT_TRUE(contains(log, "closed for the winter"));
     EXPECT_TRUE(contains(log, " s left"));
-    // After 2 s and after 12 s, and what is met for the first time: the thread looks once a second.
+    // A waiting call is logged after 2 s and after 12 s, and a new cause once.
     const std::size_t first = log.find("reconnecting to ");
     const std::size_t second = log.find("reconnecting to ", first + 1);
     EXPECT_NE(second, std::string::npos) << log;
-    // Nobody waits twice.
+    // The pool has failed, so the next call does not wait again.
     EXPECT_TRUE(failed(persist_all(pool), ECONNRESET, "15000 ms"));
     EXPECT_EQ(rpmem_close(pool), -1);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the target refuses: errno and text at the caller, and no change on the media.
+// Tests what the target refuses: missing or existing pools, wrong sizes, names, pool sets and
+// attributes. Requests go through a real sshd to the real daemon. A wrong errno or text at the
+// caller, or a refused request that changes or creates a file, makes a test fail.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -50,7 +52,7 @@ TEST_F(Refusal, SetAttributes) {
     EXPECT_NE(std::string(rpmem_errormsg()), "");
     EXPECT_EQ(part(0), before);
 
-    // The session goes on.
+    // The session still works.
     rpmem_pool_attr changed = sample_attributes();
     std::memcpy(changed.signature, "SAMPLE_2", sizeof(changed.signature));
     ASSERT_TRUE(succeeded(rpmem_set_attr(pool, &changed)));

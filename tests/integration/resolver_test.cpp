@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A name server that does not answer. getaddrinfo(3) would wait for it for a minute, in the first
-// call and in each attempt to reconnect, whatever the time-outs of the library are.
-// own_resolver.sh: the name server is 127.0.0.1, in a network of its own.
+// Tests a name server that does not answer: a socket on port 53 in a network namespace of the test,
+// see own_resolver.sh. getaddrinfo(3) would wait for it for a minute, in the first call and in each
+// attempt to reconnect, whatever the timeouts of the library are. A library that waits for it that
+// long makes a test fail.
 #include "common/base/deadline.hpp"
 #include "common/base/unique_fd.hpp"
 #include "tests/integration/environment.hpp"
@@ -27,7 +28,7 @@ protected:
     }
     ~MuteResolver() override { std::ofstream(ssh_config_) << default_config_; }
 
-    // A question has come that nobody answers.
+    // Returns whether a query has arrived, and consumes it.
     [[nodiscard]] bool was_asked() const {
         std::array<std::byte, 512> question;
         return ::recv(server_.get(), question.data(), question.size(), MSG_DONTWAIT) > 0;
@@ -39,7 +40,7 @@ private:
     const std::string default_config_ = read_file(ssh_config_);
 };
 
-// Only ssh knows the name: the login and the lanes need no name server.
+// Only ssh_config has the name, so neither the login nor the lanes need a name server.
 TEST_F(MuteResolver, AnAliasOfSshIsReachedInTime) {
     target = "alias.test";
     const Deadline deadline(std::chrono::seconds(12)); // RPMEM_CONNECT_TIMEOUT is 6 s
@@ -55,7 +56,7 @@ TEST_F(MuteResolver, ALostSessionIsGivenUpInTime) {
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     while (was_asked()) {
     }
-    // RPMEM_RECONNECT_TIMEOUT, RPMEM_PEER_TIMEOUT, one try, and other tests beside.
+    // RPMEM_RECONNECT_TIMEOUT, RPMEM_PEER_TIMEOUT, one try, and a margin for other tests.
     const Deadline deadline(std::chrono::seconds(3 + 4 + 3 + 10));
     EXPECT_NE(persist_until_it_fails(pool), 0);
     EXPECT_FALSE(deadline.passed());

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run_tests.sh TESTS DAEMON [ARGUMENT...]: the integration tests against DAEMON, through a private
-# sshd. Settings of RPMEM_* in the environment are left alone, so that a caller chooses providers.
+# run_tests.sh TESTS DAEMON [ARGUMENT...]
+#
+# Runs the integration tests TESTS against DAEMON, through a private sshd. ARGUMENTs are options of
+# googletest. RPMEM_* variables of the caller stay in effect, so it can choose providers. It fails
+# if a test fails, if no test has the name, or if a session is left (see with-sshd).
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 tests=$1
@@ -10,23 +13,23 @@ shift 2
 if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
     exec "$here/../support/with-sshd" "$0" "$tests" "$RPMEM_TEST_DAEMON" "$@"
 fi
-# A test that is not there passes.
+# googletest succeeds if its filter matches no test.
 if ! "$tests" --gtest_list_tests "$@" | grep -q '^  '; then
     echo "no test of this name: $*" >&2
     exit 1
 fi
-# RPMEM_CMD is read when the library is loaded, so it is a file that each test rewrites.
-# A daemon behind a forced command looks at its name only.
+# The library reads RPMEM_CMD when it is loaded. So it names a file that each test can rewrite. A
+# daemon behind a forced command checks only the name of this file.
 export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/rpmemd
 RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE
-if [ -n "${RPMEM_TEST_COMMAND_ARGUMENTS:-}" ]; then # a|b: COMMAND a|COMMAND b
+if [ -n "${RPMEM_TEST_COMMAND_ARGUMENTS:-}" ]; then # a|b becomes COMMAND a|COMMAND b
     RPMEM_CMD="$RPMEM_CMD ${RPMEM_TEST_COMMAND_ARGUMENTS//|/|$RPMEM_CMD }"
 fi
 export RPMEM_CMD
-# Most tests look at what a lost session comes to: then calls fail at once.
+# Most tests expect a call to fail at once when its session is lost.
 export RPMEM_RECONNECT_TIMEOUT=${RPMEM_RECONNECT_TIMEOUT:-0}
 export RPMEM_LOG_FILE=$RPMEM_TEST_DIR/library-
-# What ssh is started with can only be seen from between.
+# This script runs between the library and ssh, so it can list the descriptors that ssh inherits.
 cat >"$RPMEM_TEST_DIR/ssh" <<EOF
 #!/bin/bash
 [ -z "\${RPMEM_TEST_LIST_DESCRIPTORS:-}" ] || {
@@ -46,7 +49,7 @@ if [ "${RPMEM_SSH_TRANSPORT:-}" = libssh2 ]; then
     . "$here/ssh2_files.sh"
 fi
 if [ "${RPMEM_TEST_USE_AGENT:-}" = 1 ]; then
-    # It sets SSH_AUTH_SOCK, and ends when the tests have ended.
+    # ssh-agent sets SSH_AUTH_SOCK, and ends when the tests have ended.
     exec ssh-agent -a "$RPMEM_TEST_DIR/agent" "$tests" "$@"
 fi
 exec "$tests" "$@"

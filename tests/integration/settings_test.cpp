@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings in the environment, each of which needs a process of its own: see CMakeLists.txt.
+// Tests settings that the library reads from the environment. It reads them once, so each test has
+// its own process with the variables in the comment above it, if any, see CMakeLists.txt. Pools and
+// daemons are real. A setting that is ignored, or an error text that does not name it, makes a test
+// fail.
 #include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
@@ -42,7 +45,8 @@ TEST_F(Settings, AnOldDaemonCannotBeWaitedFor) {
 
 // RPMEM_SPIN_TIME=0
 TEST_F(Settings, LanesThatWaitTakeInWhatTheTargetSays) {
-    // More than anything on the way has room for: whoever writes it would wait for us for ever.
+    // This is more than all buffers on the way can hold, so the writer blocks until the library
+    // reads it.
     const std::string at = directory().string() + "/";
     set_daemon("", "(until [ -e " + at +
                        "open ]; do sleep 0.01; done; head -c 8388608 /dev/zero |"
@@ -75,7 +79,7 @@ TEST_F(Settings, SshHasArguments) {
     EXPECT_TRUE(failed(create(local, 1), ENOENT, "takes no arguments"));
 }
 
-// RPMEM_SSH is a script that an editor of another system has written.
+// RPMEM_SSH is a script with the line ends of another system.
 TEST_F(Settings, SshIsAScriptWithCarriageReturns) {
     const fs::path script = variable("RPMEM_SSH");
     std::ofstream(script) << "#!/bin/sh\r\nexec ssh \"$@\"\r\n";
@@ -101,12 +105,12 @@ TEST_F(Settings, CommandsAreTakenInTurn) {
 
 // RPMEM_CONNECT_TIMEOUT=1000
 TEST_F(Settings, ACommandThatSaysNothing) {
-    set_command("exec cat >/dev/null"); // ends with its input, and says nothing
+    set_command("exec cat >/dev/null"); // it prints nothing, and ends when its input ends
     EXPECT_TRUE(failed(create(local, 1), ETIMEDOUT, "RPMEM_CONNECT_TIMEOUT"));
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "ssh is left";
 }
 
-// RPMEM_OPERATION_TIMEOUT=5000: with a sanitizer, creating takes its time too
+// RPMEM_OPERATION_TIMEOUT=5000, because creating a pool takes long with a sanitizer.
 TEST_F(Settings, ATargetThatDoesNotAnswer) {
     RPMEMpool* pool = created();
     stop_daemon();
@@ -169,7 +173,7 @@ TEST_F(Settings, ATargetThatRequiresTlsSaysSo) {
     EXPECT_TRUE(failed(create(local, 1), EPROTO, "require-hello"));
     set_daemon("--require-hello", "unset RPMEMD_OFFER;");
     EXPECT_TRUE(failed(create(local, 1), EPROTO, "RPMEMD_OFFER"));
-    set_daemon("--tls=on"); // if both can
+    set_daemon("--tls=on"); // it uses TLS only if the library offers it
     EXPECT_TRUE(succeeded(rpmem_close(created())));
     EXPECT_FALSE(contains(daemon_log(), "with TLS"));
 }

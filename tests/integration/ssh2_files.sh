@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What libssh2 reads, for run_tests.sh. Settings are read once in a process, so tests that want
-# other keys exchange the content of the files.
+# Makes the keys and known hosts for tests of libssh2. run_tests.sh sources it. The library reads
+# its settings once in a process, so tests that need other keys replace the content of these files.
 # shellcheck shell=bash
 
-# No process takes part.
+# With libssh2 the library must not start ssh.
 export RPMEM_SSH=/nonexistent/ssh
 ssh2_keys=$RPMEM_TEST_DIR/keys
 mkdir "$ssh2_keys"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logins by libssh2: keys and host keys. run_tests.sh makes the files.
+// Tests logins by libssh2 at a real sshd: private keys of all kinds, unusable keys, an ssh-agent,
+// and host keys in known_hosts. ssh2_files.sh makes the files. A login with a key or host key that
+// must be rejected, a rejected good one, or an error text without the file and the cause fails a
+// test.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -27,7 +30,7 @@ protected:
         ASSERT_TRUE(succeeded(remove()));
     }
 
-    // An older libssh2 would sign with SHA-1.
+    // Before 1.11, libssh2 signs with SHA-1, so the library does not use RSA keys from files.
     void expect_login_by_rsa_file() {
 #if LIBSSH2_SIGNS_WITH_RSA
         expect_login();
@@ -44,7 +47,7 @@ protected:
         EXPECT_EQ(daemon_log(), "");
     }
 
-    // As known_hosts(5) has it.
+    // Returns the name of the host in the format of known_hosts, see sshd(8).
     std::string host_name() const {
         return std::string("[127.0.0.1]:") + variable("RPMEM_TEST_SSH_PORT");
     }
@@ -115,7 +118,7 @@ TEST_F(Ssh2Login, KeysThatCannotBeUsed) {
         write(key, text);
         expect_refused(EACCES, {key.string()});
     }
-    // A key that is cut off anywhere.
+    // Keys that are truncated at various places.
     for (const char* kind : {"ed25519", "rsa"}) {
         const std::string whole = read_file(keys / kind);
         for (std::size_t size = 40; size + 40 < whole.size(); size += 101) {
@@ -179,7 +182,7 @@ TEST_F(Ssh2Login, OneOfSeveralKnownKeysIsEnough) {
 // RPMEM_RECONNECT_TIMEOUT=20000
 class Ssh2Reconnect : public Ssh2Test {};
 
-// Another attempt would meet the same host.
+// The library must not retry, because every attempt would reach the same host.
 TEST_F(Ssh2Reconnect, AnotherHostKeyIsFinal) {
     RPMEMpool* pool = created();
     write(known_hosts, host_name() + " " + public_key(keys / "stranger.pub") + "\n");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logins by libssh2 at servers that are slow, old, or gone.
+// Tests logins by libssh2 at servers that are slow, old or not running: sockets of the test that do
+// not answer, and a real sshd with other options. A login that waits longer than
+// RPMEM_CONNECT_TIMEOUT, that uses SHA-1 or another old algorithm, or that reports another cause
+// makes a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <arpa/inet.h>
@@ -11,7 +14,7 @@
 namespace rpmem::test {
 namespace {
 
-// A socket of this machine that listens, with room for BACKLOG + 1 connections.
+// A listening socket with room for BACKLOG + 1 connections.
 struct LocalSocket {
     explicit LocalSocket(int backlog) {
         socklen_t size = sizeof(address);
@@ -32,7 +35,7 @@ struct LocalSocket {
     sockaddr_in address{};
 };
 
-// A server of one connection: SERVE is called with it, in a thread of its own.
+// Accepts one connection, and calls SERVE with it in another thread.
 class OneServer {
 public:
     explicit OneServer(std::function<void(int)> serve)
@@ -56,7 +59,7 @@ private:
     std::thread thread_;
 };
 
-// Sends TEXT again and again, with PAUSE between, until the peer has had enough of it.
+// Sends TEXT repeatedly, with PAUSE between, until the peer closes the connection or 20 s pass.
 std::function<void(int)> sending(std::string text, std::chrono::milliseconds pause) {
     return [text = std::move(text), pause](int peer) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -98,7 +101,7 @@ TEST_F(Ssh2SlowServer, HasTheTimeThatIsAllowedAndNoMore) {
     const std::function<void(int)> cases[] = {
         sending("x", std::chrono::milliseconds(50)), // a banner that does not end
         sending("x\r\n", std::chrono::milliseconds(50)),
-        sending(lines + "\r\n", std::chrono::milliseconds(0)), // as fast as it goes
+        sending(lines + "\r\n", std::chrono::milliseconds(0)), // as fast as possible
     };
     for (const auto& serve : cases) {
         const OneServer server(serve);
@@ -118,7 +121,7 @@ protected:
     }
     ~Ssh2Server() override { std::ofstream(known_hosts) << default_known_hosts; }
 
-    // sshd as the tests have it, but for OPTIONS; it serves the connection alone.
+    // Serves one connection with the sshd of the tests, whose configuration OPTIONS override.
     std::function<void(int)> sshd_with(const std::string& options) const {
         const fs::path config = directory() / "sshd_config";
         std::ofstream(config) << options << "\n" << read_file(sshd / "sshd_config");
@@ -156,7 +159,7 @@ protected:
 };
 
 TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {
-    // The login succeeds, so that rpmemd tells what is not there.
+    // These logins succeed, so rpmemd reports ENOENT.
     expect_failure("Ciphers aes128-ctr", ENOENT, "");
     expect_failure("KexAlgorithms diffie-hellman-group14-sha256", ENOENT, "");
     const std::string words = "no algorithms in common";
@@ -168,7 +171,7 @@ TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {
                    words);
 }
 
-// Though the server would take them.
+// The server would accept such keys.
 TEST_F(Ssh2Server, KeysThatSignWithSha1AreNotUsed) {
     const fs::path usual = directory() / "usual";
     fs::rename(key, usual);

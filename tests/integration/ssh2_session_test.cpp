@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions over libssh2: no process is made, other addresses, connections that break.
+// Tests sessions over libssh2 with a real sshd and daemon: that no process is started, no answer is
+// overlooked, IPv6 works, the secret does not stay in memory, and a broken connection is detected.
+// A fork or exec in the library, an answer that waits for more input, or a copy of the secret that
+// is not wiped makes a test fail.
 #include "tests/integration/environment.hpp"
 #include "tests/support/thoroughness.hpp"
 
@@ -27,8 +30,8 @@ constexpr sock_filter equal(unsigned value, std::uint8_t skip_if_not) {
     return {BPF_JMP | BPF_JEQ | BPF_K, 0, skip_if_not, value};
 }
 
-// For the calling thread and those that it starts: a process cannot be made, and no program be run.
-// EPERM says so; clone3(2), whose flags cannot be seen, is said not to exist.
+// Forbids the calling thread, and threads that it starts, to create processes and to run programs.
+// These calls fail with EPERM. clone3(2) fails with ENOSYS, because a filter cannot see its flags.
 bool forbid_processes() {
     constexpr unsigned error = SECCOMP_RET_ERRNO;
     static const sock_filter program[] = {
@@ -56,8 +59,8 @@ bool forbid_processes() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// libssh2 takes in all that has come, whatever it was asked for; what comes at a bad moment must
-// not wait for more to come.
+// libssh2 reads all data that has arrived, whatever data the call asked for. An answer that it has
+// already read must not wait until more data arrives.
 TEST_F(Ssh2Session, NoAnswerIsOverlooked) {
     RPMEMpool* pool = created();
     rpmem_pool_attr attributes = sample_attributes();
@@ -92,15 +95,15 @@ TEST_F(Ssh2Session, NoProcessIsMade) {
     EXPECT_EQ(errno, ECHILD);
 }
 
-// The secret of a session, masked, so that the test itself has no copy of it.
+// The secret of a session, masked, so that the test itself keeps no copy of it.
 class MaskedSecret {
 public:
     static constexpr std::size_t size = 32;
     static constexpr std::size_t quarter = size / 4;
     static constexpr unsigned char mask = 0x5a;
 
-    // FILE has what the daemon has written: a status, and a hello that begins with its size and
-    // ends with the secret (rpmem-protocol(7)).
+    // FILE has the output of the daemon: a status, and a hello that begins with its size and ends
+    // with the secret, see rpmem-protocol(7).
     explicit MaskedSecret(const fs::path& file) {
         std::array<unsigned char, 2048> bytes{};
         const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -111,11 +114,12 @@ public:
         const auto end = 4 + (bytes[6] ^ mask) * 256U + (bytes[7] ^ mask);
         std::copy_n(bytes.begin() + end - size, size, bytes_.begin());
     }
-    // How often a quarter of it is in the pages of this process that a core dump has.
+    // Counts the copies of a quarter of it in those pages of this process that a core dump
+    // contains.
     [[nodiscard]] int copies() const;
 
 private:
-    // Reads memory that is freed, or that another thread owns: a sanitizer must not look.
+    // Reads memory that is freed or that another thread uses, so sanitizers must ignore it.
     [[nodiscard]] __attribute__((no_sanitize("address", "thread"))) int
     copies_between(std::size_t from, std::size_t to) const {
         int found = 0;
@@ -147,7 +151,7 @@ int MaskedSecret::copies() const {
             to = std::stoull(line.substr(dash + 1), nullptr, 16);
             is_written = line.find(" rw") != std::string::npos;
         }
-        constexpr std::size_t largest = std::size_t{64} << 20; // larger ones are pools
+        constexpr std::size_t largest = std::size_t{64} << 20; // larger mappings are not searched
         if (line.starts_with("VmFlags:") && is_written && to - from <= largest &&
             line.find(" dd") == std::string::npos)
             found += copies_between(from, to);
@@ -155,10 +159,10 @@ int MaskedSecret::copies() const {
     return found;
 }
 
-// rpmem_open() copies it from the relay to the library: what both have gone through is wiped, and
-// so is the buffer in which libssh2 decrypts. There the hello lies behind an error text, if both
-// come at once, as to a process that is stopped, and no later packet overwrites it. The process is
-// stopped for a time, because nothing reports when sshd has forwarded the hello to its socket.
+// The library must wipe all buffers that the secret passed through, and also the buffer in which
+// libssh2 decrypts. If an error text and the hello arrive together, the hello is after the text in
+// that buffer, where no later packet overwrites it. To get both together, the script stops this
+// process for half a second, because nothing reports when sshd has forwarded the hello.
 TEST_F(Ssh2Session, TheSecretIsInNoCoreFile) {
     const fs::path copy = directory() / "hello";
     const std::string self = std::to_string(::getpid());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lost session is a slow call: what the application sees, and what is on the target in the end.
+// Tests that a lost session is only a slow call: the real daemon is killed before each kind of
+// call, and the library reconnects through sshd. A call that fails, a flushed range that is not
+// replayed, a byte that is sent without having been flushed, or wrong statistics make a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <array>
@@ -8,24 +10,24 @@
 namespace rpmem::test {
 namespace {
 
-constexpr std::size_t range_begin = 8192; // behind the header
+constexpr std::size_t range_begin = 8192; // after the header
 constexpr std::size_t range_size = 3000;
 
 class Survives : public PoolTest {
 protected:
-    // What FAULT does to the session is over when it returns.
+    // Returns when the killed daemon has released the pool.
     void kill_daemon() const {
         const pid_t before = daemon_process();
         ASSERT_EQ(::kill(before, SIGKILL), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
     }
-    // All of the pool that the application writes is on the target.
+    // Expects all bytes of the application on the target.
     void expect_equal() const {
         EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size,
                               local.size() - header_size),
                   0);
     }
-    // Of a pool with LANES lanes, all connected, all of whose bytes the target has.
+    // Creates a pool with LANES lanes, all connected, and persists all of it.
     RPMEMpool* filled(unsigned lanes) {
         RPMEMpool* const pool = created(lanes);
         for (unsigned lane = 0; lane < lanes; ++lane)
@@ -96,12 +98,12 @@ TEST_F(Survives, CloseAfterTheDaemonWasKilled) {
     expect_equal();
 }
 
-// Each lane repeats its own ranges, and exactly those: what the application stored beside them
-// stays here.
+// Each lane replays exactly its own ranges. Bytes that the application changed beside them must not
+// be sent.
 TEST_F(Survives, WhatWasFlushedIsRepeatedAndNothingElse) {
     RPMEMpool* const pool = filled(3);
     const std::vector<std::byte> before = part(0);
-    stop_daemon(); // takes in nothing any more
+    stop_daemon(); // it receives nothing more
     local.fill(7);
     const struct {
         unsigned lane;
@@ -114,8 +116,8 @@ TEST_F(Survives, WhatWasFlushedIsRepeatedAndNothingElse) {
     for (const auto& one : flushed)
         ASSERT_TRUE(succeeded(rpmem_flush(pool, one.offset, one.length, one.lane, 0)));
     kill_daemon();
-    ASSERT_TRUE(succeeded(rpmem_drain(pool, 2, 0)));      // has nothing to confirm
-    EXPECT_EQ(part(0)[range_begin], before[range_begin]); // the others are still to come
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 2, 0)));      // this lane has nothing to replay
+    EXPECT_EQ(part(0)[range_begin], before[range_begin]); // the others replay later
     ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
     ASSERT_TRUE(succeeded(rpmem_drain(pool, 1, 0)));
     std::vector<std::byte> expected = before;
@@ -152,7 +154,7 @@ TEST_F(Survives, StatisticsTellOfIt) {
     ASSERT_TRUE(succeeded(rpmem_stats(pool, &after)));
     EXPECT_EQ(after.generation, 1);
     EXPECT_EQ(after.reconnects, 1);
-    EXPECT_EQ(after.replayed_bytes, 100); // of the other lane: not yet
+    EXPECT_EQ(after.replayed_bytes, 100); // the other lane has not replayed yet
     EXPECT_EQ(after.unconfirmed_bytes, 100);
     EXPECT_EQ(after.flush.calls, 2);
     EXPECT_EQ(after.drain.calls, 1);
@@ -160,7 +162,7 @@ TEST_F(Survives, StatisticsTellOfIt) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// Persist, deep_persist and drain confirm all that their lane has flushed before. A read confirms
+// persist, deep_persist and drain confirm all earlier flushes of their lane. A read confirms
 // nothing.
 TEST_F(Survives, StatisticsTellWhatIsNotConfirmed) {
     RPMEMpool* const pool = filled(1);
@@ -186,7 +188,7 @@ TEST_F(Survives, StatisticsTellWhatIsNotConfirmed) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// What has been flushed and never drained is durable when the pool is closed.
+// A close makes ranges durable that were flushed and never drained.
 TEST_F(Survives, CloseConfirmsWhatWasFlushed) {
     RPMEMpool* const pool = filled(2);
     stop_daemon();
@@ -210,7 +212,7 @@ TEST_F(Survives, TheDaemonIsKilledAgainAndAgain) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// It has a login of its own, which tells at once that the target is away.
+// rpmem_remove() has its own login, which reports at once that the target is away.
 TEST_F(Survives, APoolIsRemovedWhileACallWaits) {
     RPMEMpool* const pool = filled(1);
     set_command("exit 127");
@@ -226,8 +228,8 @@ TEST_F(Survives, APoolIsRemovedWhileACallWaits) {
     set_daemon("");
 }
 
-// A part that is missing may be on a file system that is not mounted yet, so it is waited for. The
-// text has both causes, and what has failed stays failed.
+// A missing part may be on a file system that is not mounted yet, so the library retries. The text
+// has both causes, and the pool stays failed.
 TEST_F(Survives, APoolThatIsGoneIsNamedInTheEnd) {
     RPMEMpool* const pool = filled(1);
     kill_daemon();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of the daemon: one for the control channel, which is answered at any time, one for
-// the heartbeats, and one for each worker that has a lane.
+// Tests the threads of the real daemon: one for the control channel, one for the heartbeats, and
+// one for each worker that has a lane. /proc shows them. A thread that starts too early or never,
+// or a control channel or signal that is not served while a lane is busy, makes a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <unistd.h>
@@ -11,27 +12,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 #ifdef __SANITIZE_THREAD__
-constexpr unsigned others = 2; // its runtime has a thread in every program
+constexpr unsigned others = 2; // the heartbeats, and a thread of ThreadSanitizer
 #else
 constexpr unsigned others = 1; // the heartbeats
 #endif
 
 constexpr unsigned workers = 3;
-// For a second, so that under load it never sleeps.
+// Workers spin for a second, so that they never sleep under load.
 constexpr const char* spinning = "--spin-time 1000000";
-// Less than that, and more than a busy machine mostly takes.
+// This is less than the spin time, and more than a busy machine usually needs.
 constexpr std::chrono::milliseconds soon(800);
 
 class Threads : public PoolTest {
 protected:
     Threads() { set_daemon_on_memory("--nthreads " + std::to_string(workers)); }
 
-    // The pool counts as persistent memory.
+    // Makes the daemon treat the pool as persistent memory.
     void set_daemon_on_memory(const std::string& options) const {
         set_daemon(options, "PMEM_IS_PMEM_FORCE=1");
     }
 
-    // Those that it has begun with end soon.
+    // Waits for threads that the daemon starts with and that end soon.
     void expect_threads(unsigned expected) const {
         for (int i = 0; i < 1000 && threads_of_daemon() > expected + others; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -45,7 +46,7 @@ protected:
     }
 };
 
-// Persists by lane 0 without a break, until it fails or is told to stop.
+// Persists with lane 0 repeatedly until a persist fails or stop() is called.
 class Load {
 public:
     explicit Load(RPMEMpool* pool) : pool_(pool), thread_([this] { run(); }) {}
@@ -60,7 +61,7 @@ public:
     }
     [[nodiscard]] unsigned persists() const { return persists_; }
     [[nodiscard]] int error() const { return error_; } // 0: none has failed
-    // Some more have come and gone.
+    // Returns after 100 more persists, or after a failure.
     void await_more() const {
         for (const unsigned before = persists_; persists_ < before + 100 && error_ == 0;)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -150,7 +151,7 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// A thread that spins hears of the control channel nevertheless.
+// A worker that spins for its lane must not delay the control channel.
 TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
     set_daemon_on_memory(spinning);
     RPMEMpool* pool = created();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data: what was persisted is in the part files of the target, and nothing else is.
+// Tests the transfer of data with each persist method and transport: ranges of all sizes and
+// alignments go through the real library and daemon, and the part files are compared. A byte that
+// is missing, misplaced, or written outside of the ranges makes a test fail.
 #include "tests/integration/environment.hpp"
 
 namespace rpmem::test {
@@ -11,12 +13,12 @@ struct Method {
     const char* variables;
 };
 
-// The persist methods, and both means of the first.
+// The parameter is a persist method or transport.
 class Transfer : public PoolTest, public ::testing::WithParamInterface<Method> {
 protected:
     Transfer() : PoolTest(16) { set_daemon(GetParam().options, GetParam().variables); }
 
-    // The target has these bytes, behind the header.
+    // Expects these bytes on the target, without comparing the header.
     void expect_media(const std::vector<std::byte>& bytes) const {
         const auto media = part(0);
         EXPECT_TRUE(std::ranges::equal(std::span(media).subspan(header_size),
@@ -42,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1"},
                       Method{"Tls", "--tls=on", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"},
-                      // It does not see the offer, and takes the library for one of 1.12.1.
+                      // This daemon gets no offer, so it treats the library as one of 1.12.1.
                       Method{"OldTarget", "", "unset RPMEMD_OFFER; PMEM_IS_PMEM_FORCE=1"},
                       Method{"OldAppliance", "--persist-apm",
                              "unset RPMEMD_OFFER; PMEM_IS_PMEM_FORCE=1"},
@@ -98,7 +100,7 @@ TEST_P(Transfer, FlushesBeyondTheWorkQueueAndOneDrain) {
     }
 }
 
-// Those that may share messages, and now and then one that is too long for that.
+// Small flushes may share a message. Some are too long for that.
 TEST_P(Transfer, SmallFlushesOfEveryLength) {
     RPMEMpool* pool = created();
     std::vector<std::byte> expected(local.size());
@@ -165,7 +167,7 @@ TEST_P(Transfer, ReadReturnsTheTargetsBytes) {
     EXPECT_EQ(back, part(0)); // the header included
     EXPECT_EQ(std::memcmp(back.data(), "SAMPLE_1", 8), 0);
 
-    // Into the pool itself, and a small piece.
+    // A small range is read into the pool itself.
     const std::vector<std::byte> before(local.data(), local.data() + local.size());
     std::memset(local.data(), 0, local.size());
     ASSERT_TRUE(succeeded(rpmem_read(pool, local.data() + 8000, 8000, 5000, 0)));
