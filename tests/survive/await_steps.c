@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // await_steps COUNTS_FILE THREADS SECONDS PID: waits until each thread of the workload has made two
-// more steps: the first of them may have been under way. The workload keeps its counts in
-// COUNTS_FILE (tests/clients/workload.c). 1: they were not made in so many seconds; 3: process PID
-// has ended. One process waits, and the script forks none while it does: in a script that runs for
-// hours, process ids come round again every few minutes, and bash then mistakes a new child for an
+// more steps, because the first one may have begun before the call. The workload keeps its counts
+// in COUNTS_FILE (tests/clients/workload.c). The exit status is 1 if the steps were not made within
+// SECONDS, and 3 if process PID has ended. A shell loop would fork for each poll. In a script that
+// runs for hours, process ids are then reused within minutes, and bash mistakes a new child for an
 // old one.
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static uint64_t milliseconds(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// A file that is not there yet, or still short, counts as no step.
+// A file that does not exist yet or is still too short counts as no step.
 static void read_counts(const char* path, uint64_t* counts, unsigned threads) {
     memset(counts, 0, threads * sizeof(*counts));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the runs against faults share: targets whose daemons can be found, a program that works until
-# it is told to end, the faults, and what must be so in the end. Sourced by bash.
+# Functions for the runs with faults: targets whose daemons can be found, a program of libpmemobj
+# that works until it is told to end, the faults, and the checks at the end. Sourced by bash.
 # shellcheck shell=bash
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../clients/lib.sh"
 
 threads=${RPMEM_SURVIVE_THREADS:-4}
-peer_timeout=4 # seconds of silence after which either end gives a session up
-resume_time=30 # seconds in which the program must go on after a fault
+peer_timeout=4 # seconds without a message after which either end ends the session
+resume_time=30 # seconds within which the program must continue after a fault
 done_file=$LOCAL/done
 counts_file=$LOCAL/counts
-resumed=() # "FAULT MILLISECONDS", one for each fault
+resumed=() # "FAULT MILLISECONDS" for each fault
 
-# The library's limits. The time of reconnecting is its default: a program that needs more has failed.
-# RPMEM_SURVIVE_CLIENT has further variables of a test.
+# The whole run has this limit. RPMEM_RECONNECT_TIMEOUT has its default, so a fault that the library
+# survives only with a longer one is an error. RPMEM_SURVIVE_CLIENT can set this and other variables
+# of the program.
 CLIENT_SECONDS=${RPMEM_SURVIVE_SECONDS:-3600}
 RPMEM_CLIENT_ENV="RPMEM_PEER_TIMEOUT=${peer_timeout}000 RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$LOCAL/library.log ${RPMEM_SURVIVE_CLIENT:-}"
 
@@ -25,7 +26,7 @@ now_ms() {
 
 # --- targets and pools ---------------------------------------------------------------------------
 
-# serve N: makes target N, whose command is printed. Its last daemon's process id is in a file.
+# serve N: makes target N and prints its command. The pid file of the target has its last daemon.
 serve() {
     local dir=$RPMEM_TEST_DIR/target$1 command
     command=$(target_make "$1" -- --state-dir "$dir/state" --peer-timeout "${peer_timeout}000")
@@ -38,7 +39,7 @@ serve() {
     printf '%s' "$dir/rpmemd"
 }
 
-# make_pool REPLICAS: $pool, with so many remote replicas on targets 1 and 2.
+# make_pool REPLICAS: creates $pool with this number of remote replicas, on targets 1 and 2.
 make_pool() {
     local number commands=()
     pool=$LOCAL/pool.set
@@ -48,7 +49,7 @@ make_pool() {
     write_set "$pool" '' "64M:$LOCAL/part0"
     for ((number = 1; number <= $1; number++)); do
         echo "REPLICA $RPMEM_TEST_TARGET pool$number.set" >>"$pool"
-        # Both targets serve both: which of them a request meets depends on how many came before.
+        # Requests reach the two commands in turn, so both targets must serve both pool sets.
         for dir in "$RPMEM_TEST_DIR"/target?/; do
             write_set "${dir}sets/pool$number.set" '' \
                 "64M:$RPMEM_TEST_DIR/target$number/parts/part0"
@@ -69,16 +70,17 @@ begin_work() {
     rm -f "$done_file"
     workload run "$pool" --threads "$threads" --until "$done_file" --counts "$counts_file" \
         >"$LOCAL/output" &
-    program=$! # timeout's, below which is the program's
+    program=$! # the process of timeout(1), whose child is the program
     expect_progress 60 || fail "the program does not begin"
 }
 
-# Of the program itself.
+# program_pid: prints the process of the program itself.
 program_pid() {
     pgrep -P "$(pgrep -P "$program" -x timeout || echo "$program")" -x rpmem_workload
 }
 
-# expect_progress SECONDS: each thread makes two steps, the first of which may have been under way.
+# expect_progress SECONDS: waits for two steps of each thread. The first may have begun before the
+# call.
 expect_progress() {
     local status=0
     "$RPMEM_AWAIT_STEPS" "$counts_file" "$threads" "$1" "$program" || status=$?
@@ -86,7 +88,7 @@ expect_progress() {
     return "$status"
 }
 
-# suffer FAULT [ARGUMENT...]: the program goes on after it.
+# suffer FAULT [ARGUMENT...]: causes the fault and expects the program to continue.
 suffer() {
     local began name=$*
     began=$(now_ms)
@@ -105,7 +107,7 @@ end_work() {
 
 # --- faults --------------------------------------------------------------------------------------
 
-# Of target N, if it lives: it may be about to begin.
+# daemon_pid N: prints the daemon of target N. It may just be starting, so this waits up to 10 s.
 daemon_pid() {
     local pid attempt
     for ((attempt = 0; attempt < 200; attempt++)); do
@@ -121,7 +123,7 @@ kill_daemon() {
     must kill -"${2:-KILL}" "$(daemon_pid "${1:-1}")"
 }
 
-# What takes over has to end it.
+# stop_daemon [N]: the daemon that takes over must kill the stopped one, see expect_survived.
 stop_daemon() {
     local pid
     pid=$(daemon_pid "${1:-1}")
@@ -130,7 +132,7 @@ stop_daemon() {
 }
 stopped=()
 
-# One of the program's ssh.
+# kill_ssh: kills one ssh process of the program.
 kill_ssh() {
     local pids=()
     mapfile -t pids < <(pgrep -P "$(program_pid)" -x ssh)
@@ -138,7 +140,7 @@ kill_ssh() {
     must kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
 }
 
-# The server's end of the session.
+# kill_sshd_session [N]: kills the sshd process of the session of target N.
 kill_sshd_session() {
     local pid
     pid=$(daemon_pid "${1:-1}")
@@ -149,7 +151,7 @@ kill_sshd_session() {
     must kill -KILL "$pid"
 }
 
-# There is none for a while, and the daemon is killed.
+# restart_sshd [SECONDS]: stops sshd, kills the daemon, and starts sshd again after that time.
 restart_sshd() {
     local elsewhere=()
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || elsewhere=(nsenter --net="$RPMEM_TEST_SSHD_NETWORK")
@@ -165,7 +167,7 @@ there() {
     nsenter --net="$RPMEM_TEST_SSHD_NETWORK" "$@"
 }
 
-# reset_connections [ssh|lanes]: by RST to both ends.
+# reset_connections [ssh|lanes]: sends RST to both ends.
 reset_connections() {
     local which=()
     case ${1:-all} in
@@ -176,7 +178,8 @@ reset_connections() {
     [ -s "$LOCAL/reset" ] || fail "there was no connection to reset"
 }
 
-# What leaves goes to nobody, and nobody is told.
+# lose_packets_to_target: packets go to a hardware address that no interface has, so neither end
+# gets an error.
 lose_packets_to_target() {
     must ip neighbour replace "$RPMEM_TEST_ADDRESS" lladdr 02:00:00:00:00:99 dev initiator nud permanent
 }
@@ -214,17 +217,17 @@ flap() {
     done
 }
 
-# take_address SECONDS: the target has none meanwhile.
+# take_address SECONDS: the target has no address for that time.
 take_address() {
     must there ip address del "$RPMEM_TEST_ADDRESS/24" dev target
     sleep "$1"
     must there ip address add "$RPMEM_TEST_ADDRESS/24" dev target
 }
 
-# --- what must be so in the end ------------------------------------------------------------------
+# --- checks at the end ---------------------------------------------------------------------------
 
-# Every step that the program counted is in each replica: byte by byte, and when nothing but that
-# replica is left.
+# expect_survived REPLICAS: each replica has every step that the program counted. The objects are
+# compared byte by byte, and the pool is restored from each replica alone.
 expect_survived() {
     local replicas=$1 number pid
     must client "$RPMEM_WORKLOAD" verify "$pool" --counts "$counts_file" --extents "$LOCAL/extents"
@@ -244,7 +247,7 @@ expect_survived() {
     done
 }
 
-# How long it took until all threads went on, by fault.
+# print_resumed: prints for each fault how long it took until all threads continued.
 print_resumed() {
     printf '%s\n' "${resumed[@]}" | sort -k1,1 -k2,2n | awk '
         function print_one() { printf "%-28s %5d %11d %11d\n", name, n, times[int((n + 1) / 2)], times[n] }

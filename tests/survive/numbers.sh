@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# numbers.sh [TIMES]: how long the longest call takes while something breaks, against what it may take.
-# Run below two_networks.sh and with-sshd, on a machine that does nothing else.
+# numbers.sh [TIMES]
+#
+# Measures the longest call during a fault and compares it with the promised time. Real sessions
+# lose their daemon or their link. It fails if the median of a fault exceeds its limit, for example
+# because a reconnect waits too long between attempts. Run it below two_networks.sh and with-sshd,
+# on a machine without other load.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -12,12 +16,12 @@ if [ "${1:-}" = --fault ]; then # internal
 fi
 times=${1:-20}
 gibibyte=$((1 << 30))
-RPMEM_CLIENT_ENV="RPMEM_LOG_LEVEL=1" # and all time-outs are the usual ones
+RPMEM_CLIENT_ENV="RPMEM_LOG_LEVEL=1" # all timeouts have their defaults
 RPMEM_CMD=$(serve 1)
 export RPMEM_CMD
 missed=()
 
-# calls POOL_SIZE RANGE_SIZE TIMES DELAY [FAULT...]: what slow_calls prints.
+# calls POOL_SIZE RANGE_SIZE TIMES DELAY [FAULT...]: prints the output of slow_calls.
 calls() {
     local size=$1 range=$2 count=$3 delay=$4
     shift 4
@@ -28,13 +32,13 @@ calls() {
         "$delay" ${1:+"'$0' --fault $*"} || fail "slow_calls, while: $*"
 }
 
-# median NUMBER...: they ascend.
+# median NUMBER...: the numbers must be in ascending order.
 median() {
     local index=$((($# + 1) / 2))
     echo "${!index}"
 }
 
-# tell WHAT MOST MICROSECOND...
+# tell WHAT MOST MICROSECONDS...: prints the median and its limit, and notes if it is exceeded.
 tell() {
     local what=$1 most=$2 seen
     shift 2
@@ -44,7 +48,7 @@ tell() {
     [ "$seen" -le "$most" ] || missed+=("$what")
 }
 
-# Microseconds that a command takes, TIMES times, in ascending order.
+# login_times: prints the microseconds of $times logins in ascending order.
 login_times() {
     local time began
     for ((time = 0; time < times; time++)); do
@@ -64,7 +68,7 @@ done
 size=$((gibibyte + 4096))
 read -ra pushes < <(calls $size $gibibyte 5 0)
 push=$(median "${pushes[@]}")
-# What is repeated is all of it: a persist that was not acknowledged begins anew.
+# An unacknowledged persist starts again in the new session, so the whole GiB is sent again.
 { read -r _ && read -ra all; } < <(calls $size $gibibyte 5 $((push / 2000)) kill_daemon)
 tell "1 GiB, since the daemon was killed" $(($(median "${logins[@]}") + 100000 + push * 13 / 10)) \
     "${all[@]}"

@@ -1,15 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# prefixes.sh METHOD CALLS STEPS FAULT_EVERY: libpmemobj's own logs, while sessions are lost. Two threads make
-# so many steps each. Daemons die at random places of what they make durable, a third of them while
-# ranges are repeated; ssh and lanes are cut off at random moments. What was on the medium is then
-# opened as it was after each range, and within it. See prefixes/check_prefixes.c.
+# prefixes.sh METHOD CALLS STEPS FAULT_EVERY
+#
+# Tests that libpmemobj can recover from the replica after every range that the target made durable,
+# also while sessions are lost. Two threads make STEPS steps each. Daemons die at random ranges, a
+# third of them while ranges are replayed, and ssh and lanes are cut off at random moments. Then
+# each state of the medium, after each range and within it, is opened with libpmemobj: see
+# prefixes/check_prefixes.c. A replay that reorders or omits ranges makes a state that cannot be
+# recovered, or that lacks a finished step.
 #   METHOD       msync or pmem: how the target makes data durable
-#   CALLS        persists: as 1.12.1 calls; flushes: see prefixes/flush_client.c
-#   FAULT_EVERY  ranges that a daemon makes durable on average, until it dies
-#   RPMEM_CHECK_PREFIXES, RPMEM_LOG_MEDIUM, RPMEM_FLUSH_CLIENT  what was built
-#   RPMEM_TEST_SEED                         where daemons die; else random
-# Run below tests/support/with-sshd; connections are reset also below two_networks.sh.
+#   CALLS        persists: the calls of libpmemobj 1.12.1; flushes: see prefixes/flush_client.c
+#   FAULT_EVERY  average number of ranges that a daemon makes durable before it dies
+#   RPMEM_CHECK_PREFIXES, RPMEM_LOG_MEDIUM, RPMEM_FLUSH_CLIENT  paths of built programs
+#   RPMEM_TEST_SEED  decides where daemons die; default: random
+# Run it below tests/support/with-sshd. Connections are reset only below two_networks.sh.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -30,7 +34,7 @@ make_pool_of_two_replicas() {
     must client pmempool create obj --layout=rpmem_workload "$pool"
 }
 
-# The target's part alone, as the only one of its pool.
+# make_image: copies the target's part to $image, as the only replica of its pool.
 make_image() {
     local both=$LOCAL/both.set
     cp --sparse=always "$part" "$image"
@@ -55,7 +59,7 @@ make_target_that_logs() {
     RPMEM_CMD=$dir/rpmemd
 }
 
-# There may be none at this moment: 1.
+# cut_off: returns 1 if there is no connection to cut off at this moment.
 cut_off() {
     local ways=(kill_ssh kill_sshd_session)
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || ways+=("reset_connections lanes" "reset_connections ssh")
@@ -72,7 +76,8 @@ run_program() {
     workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" \
         >"$LOCAL/output" 2>&1 &
     program=$!
-    # An open that is cut off fails, as it should; a short run may be over by the second cut.
+    # An open that is cut off fails, so wait until the program works. A short run may end before a
+    # second cut.
     expect_progress 60 || fail "the program does not begin, seed $seed"
     until cut_off || ! kill -0 "$program" 2>/dev/null; do
         sleep 0.05
@@ -86,7 +91,7 @@ run_program() {
     [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/output" "$LOCAL/library.log")"
 }
 
-# check_prefixes IMAGE_FILE LEAVE_OUT
+# check LEAVE_OUT: checks each state of the medium. LEAVE_OUT=N omits each Nth range, 0 none.
 check() {
     cp --sparse=always "$LOCAL/first" "$image"
     offline "$RPMEM_CHECK_PREFIXES" check "$log" "$image" "$LOCAL/image.set" "$counts_file" \
@@ -107,6 +112,6 @@ if [ "$calls" = flushes ]; then
 fi
 step "each moment of the medium; ssh or lanes were cut off $cuts times"
 check 0 || fail "seed $seed"
-# What is looked for would be found, or libpmemobj does not come to an end with it.
+# This proves that the check detects missing ranges: it must fail, or time out in libpmemobj.
 step "a medium that loses each 50th range"
 ! check 50 || fail "nobody noticed that ranges are missing"

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh REPLICAS TIMES:FAULT...: a program makes transactions on a pool with so many remote replicas,
-# while each fault of lib.sh happens so many times; a comma in it stands for a blank. The program must see
-# no error, and each replica must have all that it counted. Run below tests/support/with-sshd; faults
-# of the link also below two_networks.sh.
+# run.sh REPLICAS TIMES:FAULT...
+#
+# Tests that a program survives the loss of sessions. A stock libpmemobj makes transactions on a
+# pool with REPLICAS remote replicas, while each fault of lib.sh happens TIMES times in random
+# order. A comma in FAULT stands for a blank. It fails if the program gets an error or does not
+# continue within 30 s, or if a replica lacks a step that the program counted. Run it below
+# tests/support/with-sshd, and with faults of the link also below two_networks.sh.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/lib.sh"
 

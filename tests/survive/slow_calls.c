@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// Persists the same range again and again while something breaks, and tells how long the longest
-// call took.
+// Persists the same range repeatedly while a fault happens, and measures the longest call.
+// tests/survive/numbers.sh runs it.
 //
 //   slow_calls TARGET POOL_SET POOL_SIZE RANGE_SIZE TIMES DELAY [COMMAND]
 //
-// TIMES times COMMAND is run by sh(1), DELAY milliseconds after the calls have begun. They end a
-// little after COMMAND. Without COMMAND there is one call each time, the first of its session.
-// Prints two lines, in microseconds and ascending order: the longest calls, and how long the call
-// under way took from the end of COMMAND on.
+// sh(1) runs COMMAND TIMES times, each DELAY milliseconds after the calls have begun. The calls
+// continue for 200 ms after COMMAND has ended. Without COMMAND, each measurement is the first call
+// of a new session. The output has two lines with a value for each time, in microseconds and in
+// ascending order: the longest call, and the time from the end of COMMAND to the end of the call
+// that was in progress then (0 without COMMAND).
 #include <librpmem.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +25,7 @@ enum { max_times = 1000, header_size = 4096, time_behind = 200000 };
 struct disturbance {
     const char* command;
     unsigned delay;     // in milliseconds
-    atomic_ullong over; // since when, in microseconds; 0: it is not
+    atomic_ullong over; // when COMMAND ended, in microseconds; 0 while it has not
 };
 
 static uint64_t microseconds(void) {
@@ -127,7 +128,7 @@ int main(int argc, char** argv) {
         return 1;
     memset(memory, 1, pool_size);
     RPMEMpool* pool = begin_session(argv, memory, pool_size, 1);
-    persist_once(pool, memory, pool_size - header_size); // the file has its pages
+    persist_once(pool, memory, pool_size - header_size); // allocates the pages of the file
     uint64_t longest[max_times];
     uint64_t rest[max_times];
     for (int i = 0; i < times; ++i) {

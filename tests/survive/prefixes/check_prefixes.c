@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// What is on the target's medium at each moment, opened by libpmemobj, is what a program that lost
-// its power then had.
+// Checks that the content of the target's medium is consistent at each moment: libpmemobj must open
+// it and find what the program had after a power failure at that moment. The real workload and the
+// real rpmemd produce the log. A write that the daemon makes durable too late, or not at all,
+// leaves an image that does not fit the steps of the program.
 //
 //   check_prefixes begin LOG MIB FAULT_EVERY SEED
-//       A log for log_medium.c. A daemon dies after so many records on average; 0: none does.
+//       Creates a log of MIB for log_medium.c. A daemon dies after FAULT_EVERY records on average,
+//       or never if it is 0.
 //   check_prefixes check LOG IMAGE POOL_SET COUNTS THREADS LEAVE_OUT
-//       IMAGE is what was on the medium at first, the only part of POOL_SET. Each record is put
-//       there in turn, and the pool is opened and compared with the steps of the program; so it is
-//       with some of the next record. Nothing of what libpmemobj writes reaches IMAGE. LEAVE_OUT:
-//       each record of this number is not put there; 0: all are. COUNTS: the steps in the end.
+//       IMAGE is the initial content of the medium and the only part of POOL_SET. Each record is
+//       applied to it in turn, larger ones first in part. Each time the pool is opened and compared
+//       with the steps of the program. libpmemobj opens it copy-on-write, so IMAGE is not changed.
+//       Every LEAVE_OUT-th record is skipped, or none if it is 0, which shows that a missing write
+//       is detected. COUNTS is the file with the steps at the end.
 #include "tests/clients/workload.h"
 #include "tests/survive/prefixes/medium_log.h"
 
@@ -28,7 +32,7 @@ struct check {
     const char* pool_set;
     unsigned threads;
     uint64_t leave_out;
-    uint64_t opened; // so many times
+    uint64_t opened; // number of successful checks
 };
 
 static void die(const char* what) {
@@ -68,10 +72,9 @@ static int begin(char** arguments) {
     return 0;
 }
 
-// --- one pool
-// --------------------------------------------------------------------------------------
+// --- one pool ------------------------------------------------------------------------------------
 
-// What was allocated by a transaction that has not committed is gone.
+// Recovery must free what an uncommitted transaction has allocated.
 static int verify_objects(PMEMobjpool* pool, const struct root* root) {
     uint64_t expected = 0;
     for (unsigned i = 0; i < MAX_SLOTS; ++i)
@@ -86,7 +89,7 @@ static int verify_objects(PMEMobjpool* pool, const struct root* root) {
     return 1;
 }
 
-// The program can go on.
+// Makes a step of each thread, as the program would after the power failure.
 static int use(PMEMobjpool* pool, struct root* root, unsigned threads) {
     for (unsigned i = 0; i < threads; ++i)
         if (step_perform(pool, root, i, 0) != 0 || slot_verify_objects(&root->slots[i], i) != 0)
@@ -95,7 +98,7 @@ static int use(PMEMobjpool* pool, struct root* root, unsigned threads) {
 }
 
 static int check_pool(struct check* check, const uint64_t* least, const uint64_t* most) {
-    alarm(max_check); // what is corrupt may have no end
+    alarm(max_check); // a corrupt list may be endless
     PMEMobjpool* const pool = pmemobj_open(check->pool_set, LAYOUT);
     if (pool == NULL) {
         fprintf(stderr, "check_prefixes: opening: %s\n", pmemobj_errormsg());
@@ -113,7 +116,7 @@ static int check_pool(struct check* check, const uint64_t* least, const uint64_t
     return failed;
 }
 
-// Each thread may have begun one step more.
+// Each thread may have begun one more step than it has counted.
 static int check_record(struct check* check, const struct record* record) {
     uint64_t most[LOGGED_THREADS];
     for (unsigned i = 0; i < LOGGED_THREADS; ++i)
@@ -121,10 +124,9 @@ static int check_record(struct check* check, const struct record* record) {
     return check_pool(check, record->before, most);
 }
 
-// --- all records
-// -----------------------------------------------------------------------------------
+// --- all records ---------------------------------------------------------------------------------
 
-// Some of its cache lines are durable, others are not.
+// Checks the pool with some cache lines of the record durable and the others not.
 static int check_part_of(struct check* check, const struct record* record, uint64_t number) {
     const unsigned char* const bytes = (const unsigned char*)(record + 1);
     unsigned char* const place = check->image + record->offset;
@@ -144,7 +146,7 @@ static int check_part_of(struct check* check, const struct record* record, uint6
     return failed;
 }
 
-// Each piece and what is in its place change places.
+// Exchanges each piece with the bytes at its place in the image.
 static void swap_pieces(struct check* check, struct piece* pieces, uint64_t count) {
     unsigned char bytes[PIECE_SIZE];
     for (uint64_t i = 0; i < count; ++i) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// LD_PRELOAD for a program of libpmemobj. 1.12.1 persists each range on a replica where it only
-// flushes its own memory. With this it flushes there, too, by rpmem_flush(), and drains where it
-// drains its own memory: so there are ranges to repeat when a session is lost. At the end of the
-// program a line says how many calls there were.
-//   RPMEM_FLUSH_CLIENT_LOG  the file for that line
+// LD_PRELOAD library for a libpmemobj program. libpmemobj 1.12.1 persists a range on the replica
+// even where it only flushes its own memory. This library calls rpmem_flush() there instead, and
+// rpmem_drain() where libpmemobj drains its own memory. Lost sessions then have flushed ranges that
+// librpmem must replay. At exit it writes the number of calls to a file.
+//   RPMEM_FLUSH_CLIENT_LOG  the file for the number of calls
 #include <dlfcn.h>
 #include <libpmem.h>
 #include <librpmem.h>
@@ -17,9 +17,10 @@ static int (*flush_replica)(RPMEMpool*, size_t, size_t, unsigned, unsigned);
 static int (*drain_replica)(RPMEMpool*, unsigned, unsigned);
 static atomic_ulong persists, flushes, drains;
 
-// This thread's last call for its own memory has flushed and not drained.
+// Whether this thread's last call for its own memory flushed without a drain.
 static _Thread_local int only_flushed;
-// What it has flushed on the replica and not drained: it holds one lane at a time.
+// The pool and lane that this thread has flushed on the replica and not drained. One of each is
+// enough, because a thread holds one lane at a time.
 static _Thread_local RPMEMpool* pool_to_drain;
 static _Thread_local unsigned lane_to_drain;
 
@@ -63,7 +64,8 @@ __attribute__((destructor)) static void tell(void) {
     fclose(file);
 }
 
-// libpmemobj looks for the functions of the library that it has loaded.
+// libpmemobj looks up the functions of librpmem with dlsym(). This returns a wrapper instead of
+// rpmem_persist().
 void* dlsym(void* handle, const char* name) {
     void* (*real)(void*, const char*);
     find_version("dlsym", "GLIBC_2.34", &real);
@@ -81,8 +83,7 @@ void* dlsym(void* handle, const char* name) {
     return result;
 }
 
-// --- its own memory
-// --------------------------------------------------------------------------------
+// --- calls for local memory ----------------------------------------------------------------------
 
 void pmem_persist(const void* address, size_t size) {
     void (*real)(const void*, size_t);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// LD_PRELOAD for rpmemd: writes the log of the medium, and ends the daemon at random places: before
-// a range is durable, after that and before it is acknowledged, or in between. All is done before
-// the daemon is confined, except for writing to memory.
-//   RPMEM_MEDIUM_LOG      the log, as check_prefixes has begun it
+// LD_PRELOAD library for rpmemd. It logs each range that becomes durable, and ends the daemon at
+// random places: before a range is durable, when it is durable in part, or before it is
+// acknowledged. Files are opened before the daemon is confined. Afterwards it only writes to mapped
+// memory, which the confinement allows.
+//   RPMEM_MEDIUM_LOG      the log, created by `check_prefixes begin`
 //   RPMEM_MEDIUM_PART     the part, the only one of the pool
-//   RPMEM_MEDIUM_DURABLE  what is durable of it, as a file of the same size
-//   RPMEM_MEDIUM_COUNTS   steps of the program's threads, as `workload --counts` keeps them
+//   RPMEM_MEDIUM_DURABLE  a file of the same size with the durable content of the part
+//   RPMEM_MEDIUM_COUNTS   steps of the program's threads, written by `workload --counts`
 #include "tests/survive/prefixes/medium_log.h"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ static struct {
     unsigned char* durable;
     size_t size; // of the part
     const volatile uint64_t* counts;
-    const unsigned char* part; // where the daemon has mapped it; null: not yet
+    const unsigned char* part; // where the daemon has mapped it; null until then
     uint64_t session;
 } state;
 
@@ -45,7 +46,7 @@ static void* map_file(const char* variable, size_t* size) {
     return memory;
 }
 
-// FUNCTION is a pointer to a function, which ISO C converts from no other pointer.
+// FUNCTION points to a function pointer. ISO C has no conversion from void* to that.
 static void find_next(const char* name, void* function) {
     void* const found = dlsym(RTLD_NEXT, name);
     if (found == NULL)
@@ -68,7 +69,7 @@ static uint64_t random_below(uint64_t limit) {
     return *random % limit;
 }
 
-// A third of the daemons die soon: while ranges are repeated.
+// A third of the daemons die within 8 records, while ranges of the lost session are replayed.
 static void plan_fault(void) {
     const uint64_t mean = state.log->fault_every;
     state.log->records_left =
@@ -137,7 +138,8 @@ static void end_record(struct record* record) {
     ++state.log->records;
 }
 
-// What another lane stores to the range meanwhile may be durable, too.
+// It logs the current bytes of the range, because what another lane has stored there since may be
+// durable, too.
 static void log_range(enum kind kind, uint64_t offset, uint64_t size, const uint64_t* before) {
     struct record* const record = begin_record(kind, offset, size, before);
     memcpy(bytes_of(record), state.part + offset, size);
@@ -168,7 +170,7 @@ static void die(void) { _exit(1); }
 
 enum fault { none, before_durable, in_between, before_ack };
 
-// Some of the range: it ends between two words.
+// Returns a random part of SIZE that ends at a multiple of 8, because words are written atomically.
 static uint64_t random_words(uint64_t offset, uint64_t size) {
     const uint64_t end = (offset + random_below(size + 1)) / 8 * 8;
     return end > offset ? end - offset : 0;
@@ -180,7 +182,7 @@ static enum fault next_fault(void) {
     return (enum fault)(1 + random_below(3));
 }
 
-// One range at a time: acknowledgements follow in the order of the log.
+// The lock is held until the range is durable, so that acknowledgements have the order of the log.
 static int log_persist(const void* address, size_t size, int (*persist)(const void*, size_t)) {
     const uint64_t offset = (uint64_t)((const unsigned char*)address - state.part);
     if (state.part == NULL || offset >= state.size || offset < HEADER_SIZE)
@@ -204,13 +206,12 @@ static int log_persist(const void* address, size_t size, int (*persist)(const vo
     return status;
 }
 
-// --- what stands for libpmem's functions
-// -----------------------------------------------------------
+// --- replacements of libpmem's functions ---------------------------------------------------------
 
-// A daemon drains after a message at the latest, which is a few ranges.
+// A daemon drains at the latest after each message, which has only a few ranges.
 enum { max_flushed = 4096 };
 
-// What this thread has flushed, and not drained.
+// The ranges that this thread has flushed and not drained.
 static _Thread_local struct {
     const void* address;
     size_t size;
@@ -237,7 +238,7 @@ void* pmem_memcpy(void* destination, const void* source, size_t size, unsigned f
     void* (*real)(void*, const void*, size_t, unsigned);
     find_next("pmem_memcpy", &real);
     real(destination, source, size, flags);
-    note_flushed(destination, size); // the daemon asks for no drain here
+    note_flushed(destination, size); // the daemon passes PMEM_F_MEM_NODRAIN
     return destination;
 }
 
@@ -256,7 +257,7 @@ void pmem_drain(void) {
     flushed_count = 0;
 }
 
-// The library's own pmem_persist() may call the functions above.
+// libpmem's own pmem_persist() may call the functions above, which would enter log_persist() again.
 static int flush_and_drain(const void* address, size_t size) {
     void (*flush)(const void*, size_t);
     void (*drain)(void);
