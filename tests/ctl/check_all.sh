@@ -1,15 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# check_all.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: `rpmemctl check --all` over a real
-# login. One of the pools is as rpmemd 1.12.1 makes it: the header is one of its recorded pages, the
-# parts have mode 0666, and there is no record. It is refused until the printed command has run.
+# check_all.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests `rpmemctl check --all` with a real login, below with-sshd. One of the pools is like one of
+# rpmemd 1.12.1: its header is a recorded page, its part has mode 0666, and it has no attribute. It
+# fails if a faulty pool is reported as sound or a sound one as faulty, if a printed chmod does not
+# repair the pool, or if an incomplete check succeeds.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
 hold_pool=$4
 headers=$(dirname "$0")/../data/headers
 
-# lines COUNT PATTERN: how many lines of the last output match.
+# lines COUNT PATTERN: expects this number of matching lines in the last output.
 lines() {
     local count
     count=$(grep -cE -- "$2" "$dir/output")
@@ -35,7 +38,7 @@ sound() {
         /pools/0/behind_since=null '/pools/0/problem=""' '/pools/1/state="sound"'
 }
 
-# As 1.12.1 leaves a pool: what no chmod mends comes without one.
+# A pool like one of 1.12.1 is faulty until the printed commands have run.
 of_1_12_1() {
     cp "$headers/hdr-attr-default-part0.bin" "$sets/old.part0"
     truncate -s 8M "$sets/old.part0"
@@ -66,7 +69,8 @@ of_1_12_1() {
     run 0 check "$target" --all
 }
 
-# Writers of the group, a rule that lets them, and a part that belongs to somebody else.
+# The group may write, with and without a setting that permits it, and a part has another owner. For
+# that part no chmod may be printed.
 modes() {
     chmod 0660 "$sets/old.part0"
     run 4 check "$target" --all
@@ -107,7 +111,7 @@ other_states() {
     run 0 create "$target" later.set --size 4M --set-only
     run 4 check "$target" --all
     lines 1 '^  later\.set .*  absent: '
-    # What is worse decides, whatever comes first.
+    # The exit status is that of the worst pool, in whatever order they come.
     hold old.set
     run 4 check "$target" --all
     release
@@ -115,7 +119,7 @@ other_states() {
     run 0 check "$target" --all
 }
 
-# A directory that is too large to look at all of it is not said to be sound.
+# A directory that is too large to be checked completely must not be reported as sound.
 too_many() {
     local i
     for ((i = 0; i < 4100; ++i)); do
@@ -137,7 +141,7 @@ restricted() {
     force --restricted --read-only
     run 0 check "$target" --all
     lines 2 '  sound$'
-    # It may not see whose a session is.
+    # This key may not see the owner of another session.
     unforce
     hold old.set
     force --restricted

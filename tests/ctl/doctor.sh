@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# doctor.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL [RPMEM_BENCH], below with-sshd: doctor, bench, and what
-# the completions offer of the target.
+# doctor.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL [RPMEM_BENCH]
+#
+# Tests rpmemctl doctor and rpmemctl bench, and the completion of pool sets of the target by bash
+# and zsh, with a real login below with-sshd. It fails if doctor reports a broken target as healthy
+# or does not name the failed step, if a verb leaves a file on the target, or if a shell does not
+# offer a name that exists.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,7 +29,7 @@ healthy() {
 unhealthy() {
     RPMEM_ENABLE_TCP=0 run 1 doctor "$target" --json
     has /healthy=false /steps/0/good=false '/steps/0/text~no provider is common'
-    # The only port that the daemon may use is taken.
+    # The only port that the daemon may use is in use.
     RPMEM_CMD="$base --port-range $RPMEM_TEST_SSH_PORT-$RPMEM_TEST_SSH_PORT" run 1 doctor "$target"
     says 'NOT healthy' 'session    FAILED'
     RPMEM_CMD="$daemon --poolset-dir $dir/missing" run 1 doctor "$target"
@@ -50,7 +54,7 @@ measured() {
     left_nothing
 }
 
-# bash LINE: what is offered where LINE ends.
+# offered_by_bash LINE: prints the completions at the end of LINE.
 offered_by_bash() {
     # shellcheck disable=SC1090,SC1091
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hold_pool TARGET SET: opens the pool, prints "open", and persists 64 bytes for each line of
-// standard input, until that ends; prints "persisted" after each. Exit status: 0, or the errno of
-// the call that failed.
+// hold_pool TARGET SET: opens the pool and prints "open". For each line of standard input it
+// persists 64 bytes and prints "persisted". A failed call of librpmem ends it with the error text
+// on standard output and its errno as the exit status.
 #include <errno.h>
 #include <librpmem.h>
 #include <stdio.h>

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# hostile_answers.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: a target that answers what it
-# likes. Each verb has to end soon, with an error and without a signal, and change no file.
+# hostile_answers.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests verbs of rpmemctl with a hostile target: a script behind the real sshd answers with deeply
+# nested JSON or absurd sizes. Each verb must fail with an error within 20 s. It fails on a crash, a
+# hang or a success, and if pull creates or changes a file because of a size in the answer.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +17,7 @@ chmod +x "$dir/target"
 export RPMEM_CMD=$dir/target
 head -c 8192 /dev/zero >"$dir/image"
 
-# refused VERB...: within 20 seconds.
+# refused VERB...: expects the verb to fail within 20 seconds.
 refused() {
     local status=0
     timeout 20 "$ctl" "$@" >"$dir/output" 2>"$dir/errors" </dev/null || status=$?
@@ -61,7 +64,7 @@ huge_chunk() {
     refused verify "$dir/image" "$target" p.set
 }
 
-# The size of a pool is believed after a session for it was opened.
+# pull must not set the size of a file before it has opened a session for the pool.
 resized_file() {
     printf 'precious' >"$dir/kept"
     local size

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# interrupted_pull.sh RPMEMCTL RPMEMD JSON_HAS RECORDER, below with-sshd: a pull that is
-# killed, or that fails, leaves no file that looks like the pool; the next pull continues it. The
-# recorder makes fsync(2) of rpmemctl slow, so that it can be killed when all bytes are written and
-# none is durable, and lets a write in the middle fail.
+# interrupted_pull.sh RPMEMCTL RPMEMD JSON_HAS RECORDER
+#
+# Tests interrupted pulls with a real target below with-sshd. The recorder makes fsync(2) of
+# rpmemctl slow, so that it can be killed when all bytes are written and none is durable, and makes
+# a write fail. It fails if an incomplete file has the name of the pool, if an old image is damaged,
+# or if the next pull cannot continue.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +19,7 @@ made() {
     head -c $((6 << 20)) /dev/urandom | dd of="$sets/p.set.part0" bs=4096 seek=1 conv=notrunc status=none
 }
 
-# killed_while_syncing ARGUMENT...: rpmemctl, when it has written all data.
+# killed_while_syncing ARGUMENT...: kills rpmemctl when it has written all data.
 killed_while_syncing() {
     local i
     rm -f "$dir/begins"
@@ -41,12 +43,12 @@ killed() {
     [ ! -e "$back" ] || fault "a file without a mark is left" "$(ls -l "$dir")"
     [ "$(stat -c %s "$back.partial")" = $((24 << 20)) ] || fault "nothing to continue with"
     run 0 pull "$target" p.set "$back" --json
-    has /moved=4096 # the header; what was there is not moved again
+    has /moved=4096 # the header; the other bytes are not moved again
     same_data "$back"
     [ ! -e "$back.partial" ] || fault "the partial file is still there"
 }
 
-# What was there stays until the new image is whole, and keeps its mode.
+# The old image stays until the new one is complete, and the new one has its mode.
 old_image_stays() {
     chmod 0640 "$back"
     cp "$back" "$dir/old"
@@ -70,7 +72,7 @@ failed_write() {
     same_data "$back"
 }
 
-# What is left of another pool is not continued.
+# A partial file of another pool must not be continued.
 of_another_pool() {
     run 0 create "$target" q.set --size 24M
     rm -f "$back"
@@ -91,7 +93,7 @@ two_at_once() {
     rm -f "$back.partial"
 }
 
-# A pool set lacks its first part until the pull is over.
+# During a pull into a pool set, its first part has another name.
 pool_set() {
     local set=$dir/local.set
     run 0 create "$target" parts.set --size 16M --parts "$dir/r0" "$dir/r1"

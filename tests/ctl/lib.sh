@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of rpmemctl's verbs have in common. Sourced below with-sshd, with the arguments
-# RPMEMCTL RPMEMD JSON_HAS.
+# Functions for the tests of rpmemctl's verbs. Sourced below with-sshd, with the arguments RPMEMCTL
+# RPMEMD JSON_HAS.
 # shellcheck shell=bash
 
 ctl=$1 daemon=$2 json_has=$3
@@ -20,7 +20,8 @@ fault() {
     failed=$((failed + 1))
 }
 
-# run STATUS ARGUMENT...: runs rpmemctl, keeps the output, and compares the status.
+# run STATUS ARGUMENT...: runs rpmemctl, keeps its output, and expects this status. With --json, the
+# manual must describe each member of the output.
 run() {
     local wanted=$1 status=0
     shift
@@ -33,14 +34,14 @@ run() {
     esac
 }
 
-# is_documented COMMAND: rpmemctl(1) has each member of the JSON that the last one printed.
+# is_documented COMMAND: expects each member of the last JSON output in rpmemctl(1).
 here=$(dirname "${BASH_SOURCE[0]}")
 is_documented() {
     [ ! -s "$dir/output" ] || "$here/json_in_manual" "$here/../../man/rpmemctl.1" "${1%% *}" "$dir/output" ||
         fault "rpmemctl $1: a member of its JSON is not in the manual"
 }
 
-# says TEXT...: each is in the output of the last one.
+# says TEXT...: expects each text in the last output.
 says() {
     local text
     for text; do
@@ -49,12 +50,12 @@ says() {
     done
 }
 
-# has POINTER=VALUE...: in the JSON that the last one printed.
+# has POINTER=VALUE...: expects these values in the last JSON output.
 has() {
     "$json_has" "$dir/output" "$@" || fault "in the JSON above"
 }
 
-# force OPTIONS: the key of the tests runs rpmemd with these, whatever is asked for.
+# force OPTIONS: the key of the tests runs rpmemd with OPTIONS, whatever command a client requests.
 keys=$RPMEM_TEST_SSHD_DIR/authorized_keys
 cp "$keys" "$dir/key"
 force() {
@@ -67,8 +68,8 @@ unforce() {
     export RPMEM_CMD="$base"
 }
 
-# hold SET: a session that has the pool until stdin of holder ends; see release. Its output is in the
-# file held, as far as it has been read.
+# hold SET: starts a session that holds the pool until the holder's stdin ends, see release. The
+# file held has the output that was read from the holder.
 # shellcheck disable=SC2154 # hold_pool is the caller's
 hold() {
     : >"$dir/held"
@@ -79,7 +80,7 @@ hold() {
     hears open
 }
 
-# hears LINE...: waits for each of these lines of the holder.
+# hears LINE...: waits until the holder has printed each of these lines.
 hears() {
     local awaited line
     for awaited; do
@@ -91,7 +92,7 @@ hears() {
     done
 }
 
-# Its exit status is that of the program.
+# release: ends the holder, and returns its exit status.
 release() {
     exec 9>&-
     cat <&7 >>"$dir/held"

@@ -1,27 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# long_actions.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: the digest of a large pool, for
-# verify, ends with its caller, whatever ends that; is a session that others see and can evict; and
-# gives way to a program that writes. The pool has 64 GiB with one byte in each chunk, so reading it
-# takes at least 20 s, and a test that finds it read to its end has failed.
+# long_actions.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests that the digest of a large pool ends when its caller ends, for whatever reason, that it is a
+# session that others see and can evict, and that it yields to a writer. The pool has 64 GiB with
+# one byte in each chunk, so the real daemon reads it for at least 20 s. It fails if the target
+# still reads afterwards, or if the pool stays locked. Run it below with-sshd.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
 hold_pool=$4
 
-# Not in memory, where a page of a hole that is read stays.
+# The pool must not be in memory, where a read of a hole allocates pages that stay.
 disk=$(mktemp -d /var/tmp/rpmem-test.XXXXXX) || exit 99
 trap 'rm -rf "$disk"' EXIT
 size=$((64 << 30))
 chunk=$((4 << 20))
 image=$dir/image
 
-# digests: the processes of the target that compute digests.
+# digests: prints the processes of the target that compute digests.
 digests() {
     pgrep -f -- "^$daemon .*$sets .*--digest"
 }
 
-# soon SECONDS COMMAND...: becomes true within that time.
+# soon SECONDS COMMAND...: waits until COMMAND succeeds, at most that time.
 soon() {
     local until=$((SECONDS + $1))
     shift
@@ -37,7 +39,7 @@ is_seen() {
         grep -q 'big.set' "$dir/output"
 }
 
-# starts: verify in a process group of its own, as in a terminal; $caller is rpmemctl.
+# starts: runs verify in a new process group, like a terminal does. $caller is rpmemctl.
 starts() {
     env --default-signal=INT setsid "$ctl" verify "$image" "$target" big.set \
         </dev/null >"$dir/verify" 2>&1 &
@@ -45,7 +47,7 @@ starts() {
     soon 20 is_seen || fault "the digest is not seen" "$(cat "$dir/output" "$dir/errors" "$dir/verify")"
 }
 
-# ended: nothing of it is left on the target, and the pool is free.
+# ended CAUSE: expects no digest on the target, and the pool to be unlocked.
 ended() {
     soon 5 no_digests || fault "$1: the target still reads: $(digests)"
     wait "$caller" 2>/dev/null
@@ -74,7 +76,7 @@ seen() {
     has '/pool_sets/0/state="in use"' '/pool_sets/0/sessions/0/host="rpmemctl"'
     run 0 info "$target" big.set
     says 'by session'
-    # Others may read at the same time.
+    # Other readers are permitted at the same time.
     run 0 check "$target" big.set
     kill -TERM "$caller"
     ended "SIGTERM for rpmemctl alone"
@@ -89,7 +91,7 @@ by_a_signal() {
     ended "SIGKILL for rpmemctl alone"
 }
 
-# The ssh, or the link below it, dies: rpmemctl says so, and the target ends as well.
+# ssh or sshd dies. rpmemctl must report that, and the target must end the action.
 by_a_dead_ssh() {
     local status=0
     starts
@@ -98,7 +100,7 @@ by_a_dead_ssh() {
     [ "$status" = 1 ] || fault "status $status" "$(cat "$dir/verify")"
     ended "a killed ssh"
     starts
-    # The sshd of the login, above the daemon and maybe a shell.
+    # Find the sshd of the login, an ancestor of the daemon.
     local login
     login=$(sed -nE 's/.*"pid": ([0-9]+).*/\1/p' "$dir/output")
     until [[ $(cat "/proc/$login/comm") == sshd* ]]; do

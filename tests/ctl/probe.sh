@@ -1,6 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# probe.sh RPMEMCTL RPMEMD JSON_HAS, below with-sshd: what rpmemctl probe says, and its status.
+# probe.sh RPMEMCTL RPMEMD JSON_HAS
+#
+# Tests the output and the exit status of rpmemctl probe, with a real login below with-sshd: this
+# node, both nodes, and each way in which a login, a daemon or a provider can be missing. It fails
+# if probe promises a pool that cannot be created or the reverse, does not name the cause, or prints
+# control characters from the target. Some parts test rpmemctl settings and a log file of rpmemd
+# that cannot be opened.
 set -u
 
 ctl=$1 daemon=$2 json_has=$3
@@ -9,7 +15,7 @@ failed=0
 export RPMEM_ENABLE_VERBS=0 RPMEM_CONNECT_TIMEOUT=30000
 unset RPMEM_DEVICE
 
-# probe STATUS ARGUMENT...: runs it, keeps the output, and compares the status.
+# probe STATUS ARGUMENT...: runs rpmemctl probe, keeps its output, and expects this status.
 probe() {
     local wanted=$1 status=0
     shift
@@ -20,7 +26,7 @@ probe() {
     failed=$((failed + 1))
 }
 
-# says TEXT...: each is in the output of the last one.
+# says TEXT...: expects each text in the last output.
 says() {
     local text
     for text; do
@@ -46,7 +52,7 @@ this_node() {
     has /format=1 /verdict/possible=true '/verdict/provider="tcp"' '/node/providers/0/name="verbs"' \
         /node/providers/0/usable=false /node/providers/1/usable=true '/node/program~rpmemctl '
     RPMEM_ENABLE_VERBS=1 probe 0
-    # Whatever this machine has, it is told.
+    # The line for verbs must exist, with or without an RDMA device.
     says '    verbs      '
 }
 
@@ -109,7 +115,7 @@ login_fails() {
     says 'could not be created' "cannot start '$dir/missing/ssh'" 'RPMEM_SSH' 'PATH='
     RPMEM_SSH=/bin/false probe 1 "$RPMEM_TEST_TARGET"
     says "RPMEM_SSH names '/bin/false'" "$daemon"
-    probe 1 "$(id -un)@127.0.0.1:1" # nobody listens there
+    probe 1 "$(id -un)@127.0.0.1:1" # nothing listens there
     says 'status 255' 'does sshd run on the target'
     probe 1 "nobody-of-that-name@${RPMEM_TEST_TARGET#*@}"
     says 'status 255' 'try the same login by hand'
@@ -147,7 +153,8 @@ daemon_fails() {
     says 'within 1000 ms (RPMEM_CONNECT_TIMEOUT)'
 }
 
-# What comes from the target is not trusted: nonsense, other types, control characters, no end.
+# rpmemctl must not trust the target: malformed output, other types, control characters, output
+# without end.
 target_lies() {
     RPMEM_CMD='echo nonsense; true' probe 1 "$RPMEM_TEST_TARGET"
     says 'could not be created' 'begins with "nonsense\n"' '~/.bashrc'
@@ -197,7 +204,7 @@ usage() {
     ! grep WRONG "$dir/output" || failed=$((failed + 1))
 }
 
-# A log that cannot be opened is no part of the reason that the client gets.
+# A log that cannot be opened must not appear in the error text for the client.
 log_that_cannot_be_opened() {
     "$daemon" --poolset-dir "$dir" --log-file "$dir/missing/log" --remove no.set 2>"$dir/output"
     [ "$(wc -l <"$dir/output")" = 1 ] || failed=$((failed + 1))

@@ -1,11 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# status.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: what the pools of running programs count.
+# status.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests rpmemctl status, watch and export with a real program that has a pool, below with-sshd. The
+# program persists, loses its session, is killed, and gives up. It fails if a count is wrong or
+# shown twice, if a process of another user can forge counters unnoticed, or if an ended program is
+# still exported as connected.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
 hold_pool=$4
-own=status-$$.set # as root, the pools of all tests that run now are seen
+own=status-$$.set # root sees the pools of all tests that run at the same time
 mkdir "$dir/stats"
 metrics=$dir/stats/rpmemctl-$(id -u).prom
 
@@ -28,7 +33,7 @@ tells_of_a_pool() {
     run 1 status 1
 }
 
-# A program of another user shows counters that name the process of the first one.
+# A process of another user has the counters of the first program open. Only --all may show it.
 forged() {
     [ "$(id -u)" = 0 ] || return 0
     local forger before=/proc/$holder/fd copy=
@@ -49,13 +54,13 @@ forged() {
     wait "$forger" 2>/dev/null
 }
 
-# calls_in_views: how many persists the views of watch tell of, together.
+# calls_in_views: prints the sum of the persists in all views of watch.
 calls_in_views() {
     awk -F'"persist":{' '{ split($2, part, /"calls":/); split(part[2], number, /[,}]/); sum += number[1] }
         END { print sum + 0 }' "$dir/views"
 }
 
-# until_views TEXT CONDITION...: until that holds of the views that watch has shown.
+# until_views TEXT CONDITION...: reads views of watch until CONDITION holds. TEXT is the failure.
 until_views() {
     local text=$1 view
     shift
@@ -68,7 +73,8 @@ until_views() {
 has_views() { [ "$(wc -l <"$dir/views")" -ge "$1" ]; }
 has_calls() { [ "$(calls_in_views)" -ge "$1" ]; }
 
-# The calls between two views, and no others: the three before the first view are not among them.
+# Each view must have only the calls since the view before it. The three persists before the first
+# view must not be counted.
 watches() {
     local watching seen
     : >"$dir/views"
@@ -91,7 +97,7 @@ watches() {
     says 'calls/s'
 }
 
-# A program whose session is lost is seen to wait, with the reason; and to go on.
+# After a loss, the program is connected again, with the reconnect and the reason of the loss.
 tells_of_a_loss() {
     pkill -KILL -f "^$daemon .*$dir" || fault "no daemon"
     printf '\n' >&9
@@ -102,25 +108,25 @@ tells_of_a_loss() {
     says 'last loss: ' 'reconnects 1'
 }
 
-# counted PATTERN: within 30 s the file for Prometheus has a line that matches.
+# counted PATTERN: expects a matching line in the file for Prometheus within 30 s.
 counted() {
     local deadline=$((SECONDS + 30))
     until grep -qsE "$1" "$metrics"; do
         [ $SECONDS -lt $deadline ] || { fault "no line $1" "$(cat "$metrics")"; return; }
-        sleep 0.05 # nothing tells of a file that was replaced
+        sleep 0.05 # polls, because nothing signals that the file was replaced
     done
 }
 
-# uncounted PATTERN: within 30 s it has none.
+# uncounted PATTERN: expects the file to have no matching line within 30 s.
 uncounted() {
     local deadline=$((SECONDS + 30))
     while grep -qE "$1" "$metrics"; do
         [ $SECONDS -lt $deadline ] || { fault "still a line $1" "$(cat "$metrics")"; return; }
-        sleep 0.05 # likewise
+        sleep 0.05
     done
 }
 
-# Once: the file has the pools of this moment.
+# An export without --interval writes the pools of this moment once.
 exports_once() {
     local before
     before=$(date +%s)
@@ -141,8 +147,8 @@ exports_once() {
     run 2 export --textfile "$dir/stats" --interval 0
 }
 
-# A program that is killed is not connected any more; one that has given up stays failed, although it
-# has ended, until a program has the pool again.
+# A killed program disappears from the file. A program that has given up stays in it as failed, even
+# after its end, until a program has the pool again.
 exports_the_end() {
     local exporter killed=$holder before
     "$ctl" export --textfile "$dir/stats" --interval 1 2>"$dir/errors" &
@@ -163,12 +169,12 @@ exports_the_end() {
     [ ! -e "/proc/$holder" ] || fault "the program has not ended"
     counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"failed\"} 1\$"
     before=$(awk '$1 == "rpmem_export_timestamp_seconds" { print $2 }' "$metrics")
-    uncounted "^rpmem_export_timestamp_seconds $before\$" # a round later, it still is
+    uncounted "^rpmem_export_timestamp_seconds $before\$" # the next export must still have it
     counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"failed\"} 1\$"
     mv "$sets/away" "$sets/$own"
     hold "$own"
     counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"connected\"} 1\$"
-    # The exporter has the counters open, too, but it is no program with a pool.
+    # The exporter also has the counters open, but it must not be shown as a program with a pool.
     run 0 status --json
     grep -q "\"pid\": $exporter\\b" "$dir/output" && fault "the exporter has a pool" "$(cat "$dir/output")"
     uncounted "pool_set=\"$own\".*state=\"failed\"} 1\$"
@@ -178,7 +184,8 @@ exports_the_end() {
     release
 }
 
-# Earlier versions of the library wrote files themselves.
+# Earlier versions of the library wrote these files themselves. This one warns and names rpmemctl
+# export.
 names_the_successor() {
     RPMEM_STATS_DIR=$dir/stats RPMEM_LOG_LEVEL=2 hold "$own"
     release

@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# transfer.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: push, pull and verify, over a real
-# login and real lanes.
+# transfer.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests rpmemctl push, pull and verify with a real login and real lanes, below with-sshd. It fails
+# if a byte is missing or moved without need, if different data is reported as equal, if another
+# pool is overwritten, if a writer in between goes unnoticed, or if a pool is marked as equal
+# without a complete comparison.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,12 +15,12 @@ size=$((24 << 20))
 image=$dir/image
 back=$dir/back
 
-# same FILE FILE FIRST: from byte FIRST on.
+# same FILE FILE FIRST: expects equal bytes from offset FIRST.
 same() {
     cmp -s -i "$3" "$1" "$2" || fault "$1 and $2 differ" "$(cmp -i "$3" "$1" "$2")"
 }
 
-# same_image PART FILE: the same pool; FILE has no shutdown state.
+# same_image PART FILE: expects the same pool, and no shutdown state in FILE.
 same_image() {
     same "$1" "$2" 4096
     cmp -s -n 4024 "$1" "$2" || fault "the headers differ"
@@ -62,17 +66,18 @@ repaired() {
 }
 
 pulled() {
-    # A count of unsafe shutdowns, which the devices of this machine do not have.
+    # Write a count of unsafe shutdowns, which the devices of this machine do not have.
     printf '\5' | dd of="$sets/p.set.part0" bs=1 seek=4024 conv=notrunc status=none
     run 0 pull "$target" p.set "$back" --json
     has '/action="pull"' /size=$size /lanes=4
     same_image "$sets/p.set.part0" "$back"
     [ "$(stat -c %b "$back")" -lt $((10 << 11)) ] || fault "no holes: $(stat "$back")"
-    # A pull that was interrupted, or an old image: what is equal stays, what is not moves.
+    # The file is like one of an interrupted pull, or an old image. Only bytes that differ are
+    # moved.
     truncate -s 9M "$back"
     printf 'xyz' | dd of="$back" bs=1 seek=$((12 << 10)) conv=notrunc status=none
     run 0 pull "$target" p.set "$back" --lanes 1 --json
-    has /moved=$(((2 << 20))) # the first chunk without its header, the header, and one that was cut off
+    has /moved=$(((2 << 20))) # the first chunk without its header, the header, and a truncated chunk
     same_image "$sets/p.set.part0" "$back"
     printf 'xyz' | dd of="$back" bs=1 seek=$((20 << 20)) conv=notrunc status=none
     truncate -s 30M "$back"
@@ -81,8 +86,8 @@ pulled() {
     same_image "$sets/p.set.part0" "$back"
 }
 
-# A file that ends within a page, of a pool without headers, in two parts. It is not the pool: only
-# --force compares and moves what there is of it.
+# The file ends within a page, and the pool has two parts without headers. The file is shorter than
+# the pool, so only --force compares and moves it.
 odd_sizes() {
     run 0 create "$target" odd.set --size 12M --no-headers --parts "$dir/o0" "$dir/o1"
     head -c 7345679 /dev/urandom >"$dir/odd"
@@ -98,7 +103,7 @@ odd_sizes() {
     says 'nothing was compared'
 }
 
-# other_pool FILE: is refused, whatever it is to be used for, and nothing moves.
+# other_pool FILE: expects verify and push to refuse the file and to change nothing.
 other_pool() {
     local before
     before=$(sha256sum "$sets/p.set.part0")
@@ -111,7 +116,8 @@ other_pool() {
     [ "$(sha256sum "$sets/p.set.part0")" = "$before" ] || fault "the pool was changed"
 }
 
-# Never equal, never moved: a file that was cut, no pool at all, another pool.
+# Truncated or longer files, files that are not a pool, and other pools are never equal and never
+# moved.
 not_the_pool() {
     head -c $((12 << 20)) "$image" >"$dir/half"
     other_pool "$dir/half"
@@ -135,7 +141,7 @@ not_the_pool() {
     same_image "$sets/p.set.part0" "$dir/second"
 }
 
-# A pool here of several parts is all of them, as its pool set file says.
+# A local pool of several parts consists of all parts in its pool set file.
 several_parts() {
     local local_set=$dir/local.set
     run 0 create "$target" parts.set --size 16M --parts "$dir/r0" "$dir/r1"
@@ -143,7 +149,7 @@ several_parts() {
     printf 'PMEMPOOLSET\n9M %s\n9M %s\nREPLICA %s parts.set\n' "$dir/l0" "$dir/l1" "$target" >"$local_set"
     run 4 verify "$local_set" "$target" parts.set
     says 'is not this pool'
-    # The same poolset_uuid: a replica of the pool.
+    # With the same poolset_uuid it is a replica of the pool.
     dd if="$dir/r0" of="$dir/l0" bs=4096 count=1 conv=notrunc status=none
     run 0 verify "$local_set" "$target" parts.set
     says equal:
@@ -162,7 +168,7 @@ several_parts() {
     cmp -s -n 4096 "$dir/l1" "$dir/l1.header" || fault "the header of part 1 was changed"
 }
 
-# What is restricted to reading reads.
+# A key that may only read can pull and verify, and cannot push or repair.
 restricted() {
     printf 'different' | dd of="$image" bs=1 seek=$((7 << 20)) conv=notrunc status=none
     force --restricted
@@ -207,7 +213,7 @@ refused() {
     says 'not a regular file'
 }
 
-# The target's digests are not trusted.
+# Malformed digests of the target must be refused.
 target_lies() {
     local lie
     for lie in '"size":4096' '"size":4096,"first":0,"length":4096,"chunk":0,"digests":[]' \
@@ -229,8 +235,8 @@ END
     unforce
 }
 
-# shortened_by digest|session STATUS ARGUMENT...: as run, but the file $short becomes shorter when the
-# target is asked for digests, or for a session. By then rpmemctl has the file open.
+# shortened_by digest|session STATUS ARGUMENT...: like run, but the file $short is truncated when
+# rpmemctl requests digests or a session. At that time rpmemctl has the file open.
 shortened_by() {
     local moment=$1
     shift
@@ -253,19 +259,19 @@ shortened() {
     cp --sparse=always "$image" "$short"
     shortened_by session 1 verify --repair "$short" "$target" p.set --json
     has '/error/name="EINVAL"'
-    # What is behind the end of the file was a hole, and the pool has zeros there.
+    # The truncated range was a hole, and the pool has zeros there.
     run 0 create "$target" zeros.set --size 4M --no-headers
     truncate -s 0 "$short"
     truncate -s 4M "$short"
     shortened_by digest 1 verify "$short" "$target" zeros.set
     says 'has become shorter'
     truncate -s 4M "$short"
-    # The file gets its size when the session is there.
+    # pull sets the size of the file after it has the session.
     shortened_by session 0 pull "$target" zeros.set "$short"
     [ "$(stat -c %s "$short")" = $((4 << 20)) ] || fault "$(stat "$short")"
 }
 
-# kill_holder SET: the program that hold started ends without CLOSE.
+# kill_holder SET: kills the program that hold started, so that it ends without a close.
 kill_holder() {
     kill -KILL "$holder"
     wait "$holder" 2>/dev/null
@@ -274,14 +280,14 @@ kill_holder() {
     flock -w 30 "$sets/$1.part0" true || fault "the daemon does not end"
 }
 
-# One write of the holder.
+# write_once: makes the holder persist once.
 write_once() {
     echo x >&9
     hears persisted
 }
 
-# in_between MOMENT COUNT ARGUMENT...: as run, but another writer opens and closes p.set when the
-# target is asked for the COUNTth time for --info, --digest or a session.
+# in_between MOMENT COUNT STATUS ARGUMENT...: like run, but another writer opens, writes and closes
+# p.set at the COUNTth request of rpmemctl for MOMENT, which is info, digest or session.
 in_between() {
     local moment=$1 count=$2
     shift 2
@@ -305,7 +311,8 @@ END
     grep -q persisted "$dir/intruder" || fault "nobody wrote in between" "$(cat "$dir/intruder")"
 }
 
-# What was read or compared is of two states of the pool: it is never called good.
+# If a writer comes in between, the bytes are from two states of the pool. rpmemctl must report
+# that.
 writer_in_between() {
     run 0 pull "$target" p.set "$dir/before"
     in_between digest 1 1 verify "$dir/before" "$target" p.set --json
@@ -337,7 +344,7 @@ claim_of() {
     grep -E '"(pool_id|epoch|generation)"' "$dir/output"
 }
 
-# An initiator that is cut off keeps its pool while others only read, and goes on.
+# An initiator that is cut off keeps its claim while others only read, and can continue.
 pull_takes_nothing() {
     local claim
     hold p.set
@@ -356,13 +363,13 @@ pull_takes_nothing() {
     [ "$(claim_of p.set)" != "$claim" ] || fault "the writer has no later generation"
 }
 
-# behind SET STATUS: whether the target marks it.
+# behind SET STATUS: expects this status of check. 4 means that the pool is marked as behind.
 behind() {
     run "$2" check "$target" "$1"
     [ "$2" = 0 ] || says 'may be behind'
 }
 
-# Only a comparison that ends with both sides equal takes the mark away.
+# Only a comparison that ends with both sides equal removes the mark.
 marked_equal() {
     local word='"behind_since": null' claim
     run 0 create "$target" b.set --size 24M
@@ -394,7 +401,7 @@ marked_equal() {
     behind b.set 4
     run 0 info "$target" b.set --json
     grep -qF "$word" "$dir/output" && fault "no mark"
-    # The claim of the session before proves nothing, nor does that of another pool.
+    # A claim of another pool, or a malformed one, must not remove the mark.
     for claim in 0123456789abcdef0123456789abcdef-1-0 nonsense; do
         $base --mark-equal b.set --claim $claim >"$dir/output" 2>"$dir/errors" </dev/null &&
             fault "marked by $claim"

@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# verbs.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: the verbs that are one action of the
-# target, over a real login.
+# verbs.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests the verbs of rpmemctl that are one action of the target: create, list, info, check,
+# sessions, evict and remove, with a real login below with-sshd. It fails if a verb reports another
+# state than the files have, removes or creates a file that it should not, ignores the rights of a
+# key, or has another exit status than documented.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -84,7 +88,7 @@ checked() {
     run 1 check "$target" none.set
 }
 
-# A hard link: open says the same.
+# Two parts that are hard links to one file must be reported by check and info.
 one_file() {
     run 0 create "$target" linked.set --size 8M --parts "$dir/l0" "$dir/l1"
     ln -f "$dir/l0" "$dir/l1"
@@ -155,8 +159,8 @@ removed() {
     run 0 create "$target" bare.set --size 4M --no-headers
 }
 
-# --force forgives what is missing or faulty. It takes no pool from its program, and says "removed"
-# for nothing that does not exist or stays.
+# --force ignores missing and faulty files. It must not remove a pool that is in use, and must not
+# report the removal of files that did not exist or that remain.
 removed_by_force() {
     run 1 remove "$target" misspelt.set --force --json
     has '/error/name="ENOENT"'
@@ -169,7 +173,7 @@ removed_by_force() {
     run 0 remove "$target" forced.set --force
     says "removed forced.set: $sets/forced.set.part0, and its pool set file"
     [ ! -e "$sets/forced.set" ] && [ ! -e "$sets/forced.set.part0" ] || fault "something is left"
-    # A part of another pool stays, and with it the file that names it.
+    # A part of another pool must stay, and so must the pool set file that names it.
     run 0 create "$target" two.set --size 8M --parts "$dir/two0" "$dir/two1"
     run 0 create "$target" other.set --size 4M --parts "$dir/other"
     dd if="$dir/other" of="$dir/two1" bs=4096 count=1 conv=notrunc status=none
@@ -181,7 +185,7 @@ removed_by_force() {
     run 0 remove "$target" other.set
 }
 
-# A full disk under the output is a failure.
+# Output to a full disk must fail.
 full_disk() {
     local verb
     for verb in "list $target" "list $target --json" "probe" "settings" "settings --json" "status --json" "--help" "--version"; do
@@ -196,7 +200,7 @@ full_disk() {
     true
 }
 
-# A mistyped setting that protects: nothing is done without it.
+# If a security setting is mistyped, nothing may be done without it.
 security_settings() {
     local wrong
     for wrong in RPMEM_TLS=requirre RPMEM_REQUIRE_HELLO=yes RPMEM_READ_ONLY=maybe; do
@@ -216,7 +220,7 @@ security_settings() {
     says RPMEM_TSL
 }
 
-# What a key may do: VERB STATUS-WITHOUT STATUS-WITH-ALLOW-ADMIN.
+# Keys with --restricted, with and without --read-only and --allow-admin.
 restricted() {
     local verb
     for options in --restricted '--restricted --allow-admin' '--restricted --read-only --allow-admin'; do
@@ -241,7 +245,7 @@ restricted() {
     force --restricted --allow-admin
     run 0 create "$target" d.set --size 4M
     [ -e "$sets/d.set.part0" ] || fault "another part was made"
-    # Neither what the shell or sshd would run, nor the bytes of other files.
+    # An administrator must not create files that a shell or sshd reads, nor use existing files.
     run 1 create "$target" .profile --size 4M
     says 'begins with "."'
     run 1 create "$target" e.set --size 4M --no-headers --parts "$dir/outside"
