@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# compare.sh RPMEMCTL FILL_POOL, run by with-sshd: `rpmemctl verify` says that the replica of a pool
-# of stock libpmemobj is equal, in various sizes, although libpmemobj keeps addresses and locks in
-# its own copy only; and finds one byte of the program's data that differs.
+# compare.sh RPMEMCTL FILL_POOL
+#
+# Tests `rpmemctl verify` with pools of a stock libpmemobj, in various sizes, run by with-sshd. It
+# fails if verify reports a difference because of addresses and locks that libpmemobj keeps only in
+# its own copy, or if it does not find a single changed byte of the program's data.
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 ctl=$1 fill_pool=$2

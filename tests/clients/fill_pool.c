@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// fill_pool create|open POOL THREADS: a libpmemobj program that uses its pool as many do: objects
-// of all sizes come and go, transactions are larger than the logs of their lanes. Prints the offset
-// of a byte of an object that is alive.
+// fill_pool create|open POOL THREADS: a libpmemobj program with a typical load. Threads allocate
+// and free objects of different sizes, and their transactions are larger than the logs of their
+// lanes. Prints the offset of a byte of the root object, which is always allocated.
 #include <errno.h>
 #include <inttypes.h>
 #include <libpmemobj.h>

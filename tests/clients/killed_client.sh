@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# killed_client.sh: the program is killed inside a transaction. The target lets go of the pool; the
-# program, started again, finds every transaction that had ended; so it does if its machine is
-# lost as well and all that remains is the target's replica.
+# Tests a stock libpmemobj program that is killed inside a transaction, with a real target. It fails
+# if the target does not unlock the pool, or if the restarted program lacks a finished transaction,
+# also when the local replica is lost and the pool is restored from the target's replica.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 remote_pool multi
 
-# crash STEPS: the last of them is not completed.
+# crash STEPS: kills the program within the last step.
 crash() {
     local status=0
     workload crash "$pool" --threads 1 --steps "$1" || status=$?
     [ "$status" -eq 137 ] || fail "status $status, expected the program to be killed"
 }
 
-# The target's session ends when it sees the end of the ssh channel, which is a little later.
+# The daemon ends the session when it sees the end of the ssh channel, a short time later.
 wait_until_free() {
     local attempt part
     for part in $(parts_of "$target"); do

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scenarios with stock clients share. Each is run by tests/support/with-sshd; they use
-# Debian's own pmempool and libpmemobj. Sourced by bash.
+# Functions for the scenarios with stock clients, Debian's pmempool and libpmemobj. with-sshd runs
+# each of them. Sourced by bash.
 # shellcheck shell=bash
 # shellcheck disable=SC2086,SC2046 # paths of test files hold no blanks
 #
 # From the environment:
 #   RPMEM_CLIENT_LIBDIR   directory of the librpmem.so.1 to use
 #   RPMEM_DAEMON          the rpmemd to use
-#   RPMEM_WORKLOAD        the program made from workload.c
+#   RPMEM_WORKLOAD        the program built from workload.c
 #   RPMEM_PROVIDER        VARIABLE=VALUE words that choose the fabric provider
 #   RPMEM_CLIENT_PRELOAD  a sanitizer's runtime, if the library needs one
 #   RPMEM_CLIENT_ENV      more VARIABLE=VALUE words for the client
-#   RPMEM_CLIENT_SECONDS  limit of each call (90)
+#   RPMEM_CLIENT_SECONDS  limit of each command, default 90
 set -u
 
 : "${RPMEM_CLIENT_LIBDIR:?}" "${RPMEM_DAEMON:?}" "${RPMEM_WORKLOAD:?}"
@@ -39,7 +39,7 @@ fail() {
     exit 1
 }
 
-# A sanitizer in the daemon reports to a file: what it prints at its end nobody would read.
+# A sanitizer in the daemon reports to a file, because the output of a daemon that ends is lost.
 expect_no_reports() {
     local status=$? report
     for report in "$RPMEM_TEST_DIR"/target*/sanitizer.*; do
@@ -47,7 +47,7 @@ expect_no_reports() {
         cat "$report" >&2
         status=1
     done
-    # Nor does an honest session need a system call that a confined one has not.
+    # A correct session must not need a system call that is denied to a confined one.
     if grep -sF 'confinement: denied' "$RPMEM_TEST_DIR"/target*/rpmemd.log >&2; then
         status=1
     fi
@@ -59,14 +59,14 @@ step() {
     printf '== %s (after %s s)\n' "$*" "$SECONDS"
 }
 
-# must COMMAND...: it has to succeed.
+# must COMMAND...: expects COMMAND to succeed.
 must() {
     local status=0
     "$@" || status=$?
     [ "$status" -eq 0 ] || fail "status $status of: $*"
 }
 
-# must_fail COMMAND...: it has to fail by itself; neither a signal nor a timeout will do.
+# must_fail COMMAND...: expects COMMAND to fail, but not by a signal or a timeout.
 must_fail() {
     local status=0
     "$@" || status=$?
@@ -74,8 +74,8 @@ must_fail() {
     [ "$status" -lt 124 ] || fail "status $status of: $*"
 }
 
-# client COMMAND...: with our library, a limit of time, and without the cost of local msync (the
-# variable does not reach the target). Leaks of the stock programs are not ours.
+# client COMMAND...: runs COMMAND with our library and a time limit. PMEM_IS_PMEM_FORCE avoids the
+# cost of local msync and does not reach the target. Leaks of the stock programs are ignored.
 client() {
     # shellcheck disable=SC2086 # lists of words
     env LD_LIBRARY_PATH="$RPMEM_CLIENT_LIBDIR" PMEM_IS_PMEM_FORCE=1 \
@@ -84,7 +84,7 @@ client() {
         timeout --kill-after=5 "$CLIENT_SECONDS" "$@"
 }
 
-# offline COMMAND...: without any librpmem, and without the cost of msync.
+# offline COMMAND...: runs COMMAND without our librpmem and without the cost of msync.
 offline() {
     env -u LD_LIBRARY_PATH PMEM_IS_PMEM_FORCE=1 timeout --kill-after=5 "$CLIENT_SECONDS" "$@"
 }
@@ -95,8 +95,8 @@ workload() {
 
 # --- targets -------------------------------------------------------------------------------------
 
-# target_make N [VARIABLE=VALUE...] [-- OPTION...]: a target with a pool set directory of its own.
-# Its command is printed, ready for RPMEM_CMD.
+# target_make N [VARIABLE=VALUE...] [-- OPTION...]: makes target N with its own pool set directory.
+# Prints its command for RPMEM_CMD.
 target_make() {
     local dir=$RPMEM_TEST_DIR/target$1 words='' variable
     shift
@@ -109,7 +109,7 @@ target_make() {
         shift
     done
     [ $# -eq 0 ] || shift
-    # Clients that speak protocol 0.1 have no other provider here; 1.12.1's daemon has no such option.
+    # Clients of protocol 0.1 have no other provider here. The daemon of 1.12.1 has no such option.
     if "$RPMEM_DAEMON" --help 2>&1 | grep -q -e --sockets; then
         set -- --sockets "$@"
     fi
@@ -124,13 +124,13 @@ target_set() {
     printf '%s\n' "$RPMEM_TEST_DIR/target$1/sets/pool.set"
 }
 
-# expect_log N TEXT: a line of the target's log at level notice.
+# expect_log N TEXT: expects TEXT in the log of target N, at level notice.
 expect_log() {
     grep -qF -- "$2" "$RPMEM_TEST_DIR/target$1/rpmemd.log" ||
         fail "target $1 did not log '$2'"
 }
 
-# expect_lanes N LANES: what the last session of the target had in force.
+# expect_lanes N LANES: expects this number of lanes in the last session of target N.
 expect_lanes() {
     local last
     last=$(grep -oE '(nlanes: [0-9]+$|[0-9]+ lanes)' "$RPMEM_TEST_DIR/target$1/rpmemd.log" |
@@ -153,7 +153,7 @@ write_set() {
     } >"$file"
 }
 
-# write_pool GEOMETRY: $LOCAL/alone.set, and the pool set of target 1 that can hold its replica.
+# write_pool GEOMETRY: writes $LOCAL/alone.set, and the pool set of target 1 for its replica.
 write_pool() {
     local parts=$RPMEM_TEST_DIR/target1/parts option=
     case $1 in
@@ -171,23 +171,23 @@ write_pool() {
         "9M:$parts/part0" "11M:$parts/part1" "14M:$parts/part2"
 }
 
-# add_remote FROM TO: the pool set FROM with a remote replica more, as TO.
+# add_remote FROM TO: writes the pool set FROM with one more remote replica to TO.
 add_remote() {
     { cat "$1" && echo "REPLICA $RPMEM_TEST_TARGET pool.set"; } >"$2.new"
     mv "$2.new" "$2"
 }
 
-# remote_pool GEOMETRY: the pool set $pool, which has its replica by $target on target 1.
+# remote_pool GEOMETRY: writes the pool set $pool, and $target, the pool set of its remote replica.
 remote_pool() {
     RPMEM_CMD=$(target_make 1)
     export RPMEM_CMD
     write_pool "$1"
     add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
-    # shellcheck disable=SC2034 # they are the callers'
+    # shellcheck disable=SC2034 # the callers use them
     target=$(target_set 1) pool=$LOCAL/pool.set
 }
 
-# parts_of SET: the local parts that a pool set names.
+# parts_of SET: prints the local parts in a pool set.
 parts_of() {
     awk '/^[0-9]/ { print $2 }' "$1"
 }
@@ -206,7 +206,7 @@ expect_no_parts() {
     done
 }
 
-# pool_bytes SET: the pool that the parts make up, one after another without their headers.
+# pool_bytes SET: prints the bytes of the pool: all parts without the headers of the later ones.
 pool_bytes() {
     local part from=1
     for part in $(parts_of "$1"); do
@@ -215,14 +215,14 @@ pool_bytes() {
     done
 }
 
-# --- what is on the media ------------------------------------------------------------------------
+# --- the bytes on the media ----------------------------------------------------------------------
 
-# What must be equal on both sides after a close, header pages left out:
-#   [4096, 6144)   libpmemobj's description of the pool; the rest of that page holds addresses of
-#                  the process that had it open
-#   [8192, heap)   the lanes
-#   heap           everything in a pool just made or just copied; later the live objects (free
-#                  chunks keep stale words that libpmemobj has no reason to make durable)
+# These ranges must be equal on both sides after a close. Header pages are not compared.
+#   [4096, 6144)   libpmemobj's description of the pool. The rest of that page has addresses of the
+#                  process that had the pool open.
+#   [8192, heap)   libpmemobj's lanes
+#   heap           everything in a pool that was just created or copied, later the live objects.
+#                  libpmemobj does not make stale words in free chunks durable.
 
 images_make() {
     pool_bytes "$1" >"$RPMEM_TEST_DIR/image1"
@@ -240,14 +240,15 @@ expect_same_bytes() {
     rm -f "$RPMEM_TEST_DIR"/image[12]
 }
 
-# heap_offset SET: asked once, as it takes a session with the target.
+# heap_offset SET: prints the offset of the heap. It is cached, because pmempool needs a session.
 heap_offset() {
     [ -s "$LOCAL/heap_offset" ] ||
         client pmempool info "$1" | awk '/^Heap offset/ { print $4 }' >"$LOCAL/heap_offset"
     cat "$LOCAL/heap_offset"
 }
 
-# expect_same_objects SET SET EXTENTS: EXTENTS as `workload verify --extents` writes them.
+# expect_same_objects SET SET EXTENTS: EXTENTS is a file that `workload verify --extents` has
+# written.
 expect_same_objects() {
     local heap offset size count=0
     heap=$(heap_offset "$1")
@@ -261,9 +262,9 @@ expect_same_objects() {
     rm -f "$RPMEM_TEST_DIR"/image[12]
 }
 
-# expect_usable THREADS STEPS SET...: copies of the parts, in the order of the replicas with any
-# one in front, are a good pool also for those who know nothing of remote replicas: it passes the
-# check, the program finds its data, and the heap takes more of it.
+# expect_usable THREADS STEPS SET...: copies the parts into a pool set of local replicas, with the
+# first SET as its first replica. Without librpmem, this pool must pass pmempool check, the program
+# must find its data, and it must be able to store more.
 expect_usable() {
     local threads=$1 steps=$2 scratch=$RPMEM_TEST_DIR/scratch set part count=0 option more
     shift 2
@@ -290,7 +291,7 @@ expect_usable() {
     rm -rf "$scratch"
 }
 
-# expect_part_accepted PART: pmempool info and check of one part of a pool.
+# expect_part_accepted PART: expects pmempool info and check to accept one part of a pool.
 expect_part_accepted() {
     local info=$RPMEM_TEST_DIR/info
     must pmempool info "$1" >"$info"

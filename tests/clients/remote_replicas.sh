@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Whether the libpmemobj of this machine replicates to a target. Sourced by bash.
+# Checks whether the libpmemobj of this machine supports remote replicas. Sourced by bash.
 # shellcheck shell=bash
 
-# remote_replicas_refused: prints why libpmemobj and pmempool refuse pool sets with a remote replica. Returns
-# 1, and prints nothing, if they accept them.
+# remote_replicas_refused: prints why libpmemobj and pmempool refuse pool sets with a remote
+# replica. Returns 1 and prints nothing if they accept them.
 remote_replicas_refused() {
     local version
     version=$(dpkg-query -W -f '${Version}' libpmemobj1 2>/dev/null) || return 1

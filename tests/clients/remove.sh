@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# remove.sh GEOMETRY: pmempool rm removes the remote pool, with and without the pool set files.
+# remove.sh GEOMETRY
+#
+# Tests pmempool rm of a pool with a remote replica on a real target. It fails if a part is left, if
+# a part in use or a pool set file is removed without the option for it, or if the stock program
+# does not print the library's error.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +17,7 @@ create() {
     expect_parts "$target"
 }
 
-# 1.12.1 keeps its reasons to itself.
+# librpmem 1.12.1 does not print its errors.
 if [ "$RPMEM_CLIENT_LIBDIR" != "${RPMEM_PEER_DIR:-}/lib" ]; then
     step "a stock program that fails tells the reason on standard error, in one line"
     RPMEM_SSH=/nonexistent/ssh must_fail client pmempool create obj "$pool" 2>"$LOCAL/errors"
@@ -54,7 +58,7 @@ must client pmempool rm -f "$pool"
 step "everything"
 create
 must client pmempool rm -a "$pool"
-# What daemons write down of sessions is of the user's, not of the pool's.
+# The records of sessions belong to the user, not to the pool.
 left=$(find "$LOCAL" "$RPMEM_TEST_DIR/target1" -type f ! -path '*/state/*' ! -name rpmemd.log \
     ! -name alone.set)
 [ -z "$left" ] || fail "left after pmempool rm -a: $left"

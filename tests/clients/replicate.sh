@@ -1,9 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# replicate.sh GEOMETRY METHOD LANES: a pool is created, used and reopened with a remote replica.
+# replicate.sh GEOMETRY METHOD LANES
+#
+# Tests that a stock libpmemobj creates, uses and reopens a pool with a remote replica on a real
+# target. It fails if the replica differs from the local pool, if stock tools do not accept it, or
+# if the target uses another method or number of lanes.
 #   GEOMETRY  single, multi or singlehdr: the parts on both sides
 #   METHOD    msync, pmem or appliance: how the target makes data durable
-#   LANES     limit for the client; 0 for none
+#   LANES     limit for the client, or 0 for none
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"

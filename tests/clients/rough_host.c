@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// A libpmemobj program that does to librpmem what a host may do, and goes on. Its own dispositions
-// of signals are the default ones, which end it: a signal in the place of an error fails the test.
+// A libpmemobj program that puts librpmem under the conditions that a host may impose: small
+// stacks, a file size limit, cancelled threads and fork(2) during a reconnect. Except for SIGCHLD,
+// which is ignored, its signal dispositions are the default ones. A signal such as SIGPIPE or
+// SIGXFSZ that the library causes therefore ends the program and fails the test.
 //
 //   rough_host POOL DIRECTORY
 //
-// In DIRECTORY are `daemon`, the id of the process of rpmemd, and the FIFOs `reached` and `gate`: a
-// daemon that starts while there is a file `gated` writes to the one and waits for the other. The
-// program ends by SIGKILL, while a child made by fork(2) lives; `child` has its process id.
+// DIRECTORY contains `daemon`, the process id of rpmemd, and the FIFOs `reached` and `gate`. A
+// daemon that starts while the file `gated` exists writes to `reached` and waits for `gate`. The
+// program ends itself with SIGKILL while its child lives, whose process id is in `child`.
 #include <errno.h>
 #include <fcntl.h>
 #include <libpmemobj.h>
@@ -23,7 +25,7 @@
 
 #define LAYOUT "rpmem_workload"
 #define SMALL_STACK (96 << 10)
-#define SIZE_LIMIT (64 << 10) // the log has this size already
+#define SIZE_LIMIT (64 << 10) // the log file already has this size
 #define CANCELLATIONS 100
 #define SLOTS 4
 
@@ -38,7 +40,7 @@ struct root {
 struct worker {
     PMEMobjpool* pool;
     struct slot* slot;
-    uint64_t rounds; // 0: until it is cancelled
+    uint64_t rounds; // 0 means until it is cancelled
     atomic_ulong done;
 };
 
@@ -69,7 +71,7 @@ static void* write_values(void* argument) {
     return NULL;
 }
 
-// By itself: what a transaction jumps over must not change in between.
+// A separate function, because setjmp(3) in TX_BEGIN does not preserve changed local variables.
 static void run_transaction(PMEMobjpool* pool, struct slot* slot, int byte) {
     TX_BEGIN(pool) {
         pmemobj_tx_add_range_direct(slot, sizeof(*slot));
@@ -107,7 +109,8 @@ static void use_small_stacks(PMEMobjpool* pool, struct root* root) {
         require(pthread_join(threads[i], NULL) == 0, "join");
 }
 
-// Each after another number of persists, so that the request meets different calls.
+// The number of persists before each request varies, so that the requests interrupt different
+// calls.
 static void cancel_threads(PMEMobjpool* pool, struct root* root) {
     for (unsigned long i = 0; i < CANCELLATIONS; ++i) {
         struct worker worker = {.pool = pool, .slot = &root->slots[0]};
@@ -129,7 +132,7 @@ static void kill_daemon(void) {
     require(kill(daemon, SIGKILL) == 0, "kill the daemon");
 }
 
-// The child lives while another thread waits for its next session, and for longer than its parent.
+// Forks while another thread waits for its next session. The child outlives its parent.
 static void fork_while_reconnecting(PMEMobjpool* pool, struct root* root) {
     require(close(open(path_of("gated"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0, "gated");
     kill_daemon();

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# rough_host.sh: what a process may do to the library that it has loaded: a limit of the size of files
-# that the log has reached, threads with small stacks, threads that are cancelled, SIGCHLD ignored,
-# fork(2) while another thread reconnects. Most of that ended the program, or left the pool in use
-# after the program had died.
+# Tests a program with unusual conditions for the library: a file size limit that the log has
+# reached, threads with small stacks, cancelled threads, SIGCHLD ignored, and fork(2) while another
+# thread reconnects. The program uses a stock libpmemobj and a real target. It fails if the program
+# ends early, or if the pool stays in use after the program has died. Most of this once happened.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,8 +34,8 @@ RPMEM_CLIENT_ENV="RPMEM_LOG_FILE=$log RPMEM_LOG_LEVEL=5 RPMEM_RECONNECT_TIMEOUT=
 [ "$status" -eq 137 ] || fail "status $status, expected the program to end by SIGKILL"
 [ "$(stat -c %s "$log")" -eq 65536 ] || fail "the log was written beyond its limit"
 
-# The session ends as that of any program that dies. The target would otherwise wait for its time of
-# 30 s.
+# The child must not keep the session of the dead program open. Otherwise the target would wait for
+# its peer timeout of 30 s.
 step "the target lets go of the pool while a child of the program lives"
 for ((attempt = 0; attempt < 100; attempt++)); do
     flock --nonblock "$part" true && break

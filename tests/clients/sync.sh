@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# sync.sh GEOMETRY: either side is lost, and restored from the other by pmempool sync.
+# sync.sh GEOMETRY
+#
+# Tests that stock pmempool sync restores either side from the other through librpmem. It fails if
+# the restored pool lacks data or differs from the other side, if the program cannot use it, or if
+# sync succeeds when both sides are lost.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"

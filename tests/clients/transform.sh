@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# transform.sh GEOMETRY: pmempool transform gives a pool a remote replica and takes it away.
+# transform.sh GEOMETRY
+#
+# Tests that stock pmempool transform adds a remote replica to a pool and removes it again. It fails
+# if the new replica differs from the pool, if parts are left on the target, or if a pool set file
+# or data is lost.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# two_replicas.sh: two remote replicas at once, on two targets that RPMEM_CMD names in turn.
+# Tests a pool with two remote replicas on two targets, whose commands RPMEM_CMD lists. It fails if
+# one replica differs from the local pool, if either is not a usable pool by itself, or if sync or
+# rm misses one of them.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +12,7 @@ RPMEM_CMD="$(target_make 1)|$(target_make 2)"
 export RPMEM_CMD
 write_pool single
 alone=$LOCAL/alone.set pool=$LOCAL/pool.set
-# Both targets serve both pool sets: which of them a request meets depends on how many came before.
+# Requests reach the two commands in turn, so both targets must serve both pool sets.
 first=$RPMEM_TEST_DIR/target1/sets/first.set second=$RPMEM_TEST_DIR/target1/sets/second.set
 rm "$(target_set 1)"
 write_set "$first" '' "32M:$RPMEM_TEST_DIR/target1/parts/part0"

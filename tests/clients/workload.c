@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// A libpmemobj program whose every byte is known beforehand: each step of a thread is a
-// transaction that depends only on the thread's number and the step's. Whoever reads the pool
-// later replays the steps in memory and compares.
+// A libpmemobj program with deterministic content. Each step of a thread is a transaction that
+// depends only on the numbers of thread and step. `verify` replays the steps in memory and compares
+// the pool with the result, so it fails if a write was lost or changed.
 //
-//   workload run POOL --threads N --steps N      N more steps by each of N threads
-//   workload crash POOL --threads 1 --steps N    the same, killed inside the last transaction
-//   workload verify POOL --threads N --steps N   compares, after N steps by each thread in all
-//   --until FILE       (run) instead of --steps: until there is such a file; nothing goes wrong
-//                      meanwhile, whatever happens to the target
-//   --counts FILE      (run) how many steps each thread has made, a number of 64 bits each, kept
-//                      while it runs; (verify) instead of --threads and --steps
+//   workload run POOL --threads N --steps N      make N more steps with each of N threads
+//   workload crash POOL --threads 1 --steps N    the same, but kill it in the last transaction
+//   workload verify POOL --threads N --steps N   compare, after N steps of each thread in total
+//   --until FILE       (run) instead of --steps: run until FILE exists
+//   --counts FILE      (run) file for the number of steps of each thread, 64 bits each, updated by
+//                      each step; (verify) replaces --threads and --steps
 //   --librpmem DIR     fail unless librpmem was loaded from DIR
-//   --extents FILE     (verify) writes offset and size of all live objects, one a line
+//   --extents FILE     (verify) file for offset and size of all live objects, one per line
 #include "tests/clients/workload.h"
 
 #include <errno.h>
@@ -36,7 +35,7 @@ struct options {
     const char* extents;
     const char* until;
     const char* counts_file;
-    uint64_t* counts; // in that file
+    uint64_t* counts; // mapped from counts_file
 };
 
 struct worker {
@@ -45,9 +44,9 @@ struct worker {
     struct root* root;
     unsigned number;
     uint64_t steps;
-    const char* until; // instead of steps, if not null
-    uint64_t* count;   // kept there, if not null
-    uint64_t longest;  // step, in milliseconds
+    const char* until; // replaces steps if not null
+    uint64_t* count;   // receives the number of steps if not null
+    uint64_t longest;  // duration of the longest step, in milliseconds
     int crash;
     int failed;
 };
@@ -91,7 +90,7 @@ static struct options parse(int argc, char** argv) {
     return options;
 }
 
-// The library that replicates is loaded by libpmemobj at run time, wherever the loader finds it.
+// libpmemobj loads librpmem at run time, from wherever the loader finds it.
 static int loaded_from(const char* directory) {
     char wanted[PATH_MAX];
     if (realpath(directory, wanted) == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// A list for each thread: each step inserts, removes or moves an item, outside of transactions.
+// The list of each thread. Each step inserts, removes or moves an item, outside of transactions.
 #include "tests/clients/workload.h"
 
 #include <errno.h>
@@ -66,7 +66,8 @@ int list_change(PMEMobjpool* pool, struct list* list, unsigned number, uint64_t 
     return EINVAL;
 }
 
-// What a list of steps is after one more.
+// Applies STEP to the model, a list of the steps whose items are in the list. Returns its new
+// length.
 static uint64_t change_model(uint64_t* steps, uint64_t length, unsigned number, uint64_t step) {
     const enum change change = plan_change(number, step, length);
     const uint64_t first = steps[0];

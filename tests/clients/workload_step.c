@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// Making one step: a transaction on the slot, then some writes outside of it.
+// Makes one step: a transaction on the slot, then some writes outside of it.
 #include "tests/clients/workload.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct plan plan_step(unsigned slot, uint64_t step, uint64_t depth) {
     plan.pop = depth > 0 && (depth >= MAX_DEPTH || dice % 3 == 0);
     plan.abort_first = (dice >> 8) % 8 == 0;
     plan.relaxed_copy = (dice >> 16) % 3 == 0;
-    // Few sizes with little spread: every size class of the allocator takes room of its own.
+    // Few sizes with little spread, because every size class of the allocator reserves space.
     static const size_t sizes[] = {40, 200, 200, 1000, 1000, 5000, 16000, 300000};
     const size_t size = sizes[(dice >> 24) % (sizeof(sizes) / sizeof(sizes[0]))];
     plan.size = size - (size_t)((dice >> 40) % (size / 16 + 1));
@@ -50,7 +50,7 @@ void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t ste
     }
 }
 
-// Within a transaction.
+// Call within a transaction.
 static void push(PMEMobjpool* pool, struct slot* slot, unsigned number, const struct plan* plan) {
     const size_t size = sizeof(struct node) + plan->size;
     const PMEMoid oid = pmemobj_tx_xalloc(size, 1, plan->relaxed_copy ? POBJ_XALLOC_NO_FLUSH : 0);
@@ -73,7 +73,7 @@ static void push(PMEMobjpool* pool, struct slot* slot, unsigned number, const st
     ++slot->depth;
 }
 
-// Within a transaction.
+// Call within a transaction.
 static void pop(struct slot* slot) {
     const struct node* node = pmemobj_direct(slot->head);
     const PMEMoid next = node->next;
@@ -82,7 +82,7 @@ static void pop(struct slot* slot) {
     --slot->depth;
 }
 
-// Within a transaction.
+// Call within a transaction.
 static void grow_table(struct slot* slot, const struct plan* plan) {
     const uint64_t count = slot->steps / STEPS_PER_TABLE_ENTRY % TABLE_ENTRIES + 1;
     slot->table = pmemobj_tx_realloc(slot->table, count * sizeof(uint64_t), 2);
@@ -91,7 +91,7 @@ static void grow_table(struct slot* slot, const struct plan* plan) {
     table[count - 1] = plan->seed;
 }
 
-// Everything before `values` is the small head of a slot that each step changes.
+// Each step changes the members before `values`.
 static void change(PMEMobjpool* pool, struct slot* slot, unsigned number, const struct plan* plan) {
     pmemobj_tx_add_range_direct(slot, offsetof(struct slot, values));
     if (plan->pop)
@@ -133,7 +133,7 @@ static int construct_spare(PMEMobjpool* pool, void* memory, void* argument) {
     return 0;
 }
 
-// Even steps allocate it, odd ones free it.
+// Even steps allocate the spare, odd ones free it.
 static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, uint64_t step) {
     if (step % 2 == 1) {
         pmemobj_free(&slot->spare);
@@ -152,7 +152,7 @@ static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, u
     return failed ? ENOMEM : 0;
 }
 
-// The ways to write that libpmemobj has beside transactions.
+// Writes in turn with each function that libpmemobj has for writes outside of transactions.
 static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                           const struct plan* plan) {
     uint64_t* word = &slot->journal[step % JOURNAL];

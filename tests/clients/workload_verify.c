@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// Checking a slot: its steps are replayed in ordinary memory, and the pool compared with that.
+// Checks a slot: replays its steps in ordinary memory and compares the pool with the result.
 #include "tests/clients/workload.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int verify_stack(const struct slot* slot, const struct model* model, unsi
     return OID_IS_NULL(oid) ? 0 : wrong(number, "the stack's end after block", model->depth);
 }
 
-// Of the whole run, those that do not stand in the table any more too.
+// Counts the entries of the whole run, including those that the table no longer has.
 static uint64_t all_entries(const struct slot* slot) {
     return (slot->steps + STEPS_PER_TABLE_ENTRY - 1) / STEPS_PER_TABLE_ENTRY;
 }
@@ -169,13 +169,14 @@ int slot_verify_objects(const struct slot* slot, unsigned number) {
     return failed;
 }
 
-// Of what STEP does outside of transactions, in this order. OLDER: before it.
+// Checks the writes of STEP outside of transactions. They are made in a fixed order, so the pool
+// has the first of them and not the others. OLDER is the model before STEP, NEWER the one after it.
 static int verify_last_step(const struct root* root, unsigned number, uint64_t step,
                             const struct model* older, const struct model* newer) {
     const struct slot* slot = &root->slots[number];
     const struct list* list = &root->lists[number];
     const unsigned at = (unsigned)(step % JOURNAL);
-    struct model* seen = malloc(sizeof(*seen)); // with what is there of both
+    struct model* seen = malloc(sizeof(*seen)); // OLDER, with writes of NEWER that the pool has
     if (seen == NULL)
         return wrong(number, "memory to check step", step);
     *seen = *older;
