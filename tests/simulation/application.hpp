@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread of the application: it stores, and asks its lanes for all that a lane can do. Whatever a
-// call returns is held against the model.
+// A simulated application thread. It stores into its memory and makes calls on real lanes of the
+// library, and checks each result against the model. A result that the model does not allow, a call
+// that takes too long, or an error without a cause is a finding.
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
@@ -11,10 +12,10 @@ namespace rpmem::simulation {
 struct InitiatorLane {
     unsigned index;
     Link* link = nullptr;
-    std::unique_ptr<initiator::FrameLane> lane{}; // null: it is not connected
+    std::unique_ptr<initiator::FrameLane> lane{}; // null if it is not connected
 };
 
-// What came of it: the link and the lane, or why there is none.
+// The result of connecting a lane: its link and the lane, or the error.
 struct Connecting {
     Link* link = nullptr;
     std::unique_ptr<initiator::FrameLane> lane{};
@@ -22,9 +23,9 @@ struct Connecting {
 };
 using Connect = std::function<Connecting(unsigned lane)>;
 
-// Whether a call on a lane may have failed so. Empty: it may; else why not.
+// Returns an empty string if a call on the lane may fail like this, else the reason why it may not.
 using Judge = std::function<std::string(unsigned lane, int code, const std::string& complaint)>;
-// The same of a lane that was not connected.
+// Like Judge, but for a lane that could not be connected.
 using JudgeOfConnecting = std::function<std::string(unsigned lane, const Error& error)>;
 
 class Application {
@@ -37,13 +38,13 @@ public:
     Application(World& world, Model& model, const Plan& plan, Planted planted, Ways ways)
         : world_(world), model_(model), plan_(plan), planted_(planted), ways_(std::move(ways)) {}
 
-    // It is connected when it is used.
+    // Adds a lane, which connects on first use.
     void add(unsigned index) {
         lanes_.push_back({.its = {.index = index, .link = nullptr, .lane = nullptr}});
     }
     void run() {
         Random& random = world_.random();
-        if (plan_.strangers > 0 && random.chance(50)) // who are there when lanes come
+        if (plan_.strangers > 0 && random.chance(50)) // let them connect before the lanes
             world_.sleep(random.below(latest_beginning));
         for (unsigned i = 0; i < plan_.steps; ++i) {
             if (random.chance(20))
@@ -53,7 +54,7 @@ public:
             else
                 step(lanes_[random.below(lanes_.size())]);
         }
-        if (random.chance(80)) // some end with frames under way
+        if (random.chance(80)) // the others end with frames in flight
             drain_all();
         end();
     }
@@ -67,7 +68,7 @@ private:
         InitiatorLane its;
         bool is_broken = false;
         std::vector<std::vector<std::byte>>
-            given_up{}; // of reads that failed: nobody may write there
+            given_up{}; // buffers of failed reads, which must not be written to
     };
     [[nodiscard]] Range any_range(unsigned lane) {
         Random& random = world_.random();
@@ -179,7 +180,7 @@ private:
                     world_.find("a read that had failed wrote to the caller's memory");
         }
     }
-    // Makes the call, and looks at what it returns and how long it took.
+    // Makes the call, and checks its result and its duration.
     template <typename Call>
     int call(Owned& owned, const char* name, const Range& range, Call make) {
         const Time began = world_.now();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target: the real listener and the real workers, and a control loop that has them in common.
+// The simulated target: the real listener and the real workers of rpmemd, and a control loop that
+// connects them. A connection without a secret that is accepted as a lane is a finding.
 #pragma once
 
 #include "common/transport/tcp/frame_connection.hpp"
@@ -13,10 +14,10 @@
 
 namespace rpmem::simulation {
 
-// Random bytes of a world.
+// Random bytes from the seed of the world.
 class SimulatedRandom final : public transport::Random {
 public:
-    // REPEATS: a fault, to see that it is found.
+    // REPEATS plants a fault: all bytes are the same.
     explicit SimulatedRandom(World& world, bool repeats = false)
         : world_(world), repeats_(repeats) {}
     Result<> fill(std::span<std::byte> bytes) override {
@@ -39,7 +40,7 @@ T value_of(Result<T> result) {
 
 class Daemon final : private transport::LaneOwner {
 public:
-    // Whose connection this end of a link is; nothing: a stranger's.
+    // Returns the lane of a link, or nothing if the link is of a stranger.
     using WhoIs = std::function<std::optional<unsigned>(const Link&)>;
 
     Daemon(World& world, SimulatedSystem& system, const Plan& plan, SimulatedMedium& medium,
@@ -63,13 +64,13 @@ public:
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
-    // Fibers: the control loop, and the workers.
+    // Starts fibers for the control loop and the workers.
     void start() {
         world_.start("daemon", [this] { control(); });
         for (auto& worker : workers_)
             world_.start("worker", [this, &worker] { work(worker); });
     }
-    // The session ends. WHY: before its time.
+    // Ends the session. WHY is empty for a clean end.
     void end(std::string why) {
         if (has_ended_)
             return;
@@ -78,13 +79,13 @@ public:
         world_.note("the session ends");
         system_.set_flag(stop_, true);
     }
-    // From now on the first worker does nothing, for longer than anybody waits.
+    // From now on the first worker does nothing, for longer than any timeout.
     void make_deaf() { is_deaf_ = true; }
 
-    // Why the session ended; empty: it has not, or in order.
+    // The reason why the session ended. It is empty before the end and after a clean end.
     [[nodiscard]] const std::string& error_text() const { return error_text_; }
     [[nodiscard]] bool has_ended() const { return has_ended_; }
-    // What a lane was granted with its welcome.
+    // The credits that a lane was granted with its welcome.
     [[nodiscard]] const wire::LaneCredits& credits(unsigned lane) const { return credits_[lane]; }
 
 private:
@@ -117,7 +118,7 @@ private:
                                                          plan_.terms_for(credits), pool_.data(),
                                                          medium_.medium(), *worker->counters()));
     }
-    // As rpmemd's control loop and TcpLaneServer.
+    // Does the same as rpmemd's control loop and TcpLaneServer.
     void control() {
         while (!has_ended_) {
             std::array<pollfd, 2> fds{{{listener_->fd(), POLLIN, 0}, {stop_, POLLIN, 0}}};

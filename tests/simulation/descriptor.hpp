@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a number of a simulated system stands for.
+// The object behind a descriptor of a simulated system.
 #pragma once
 
 #include "tests/simulation/file_system.hpp"
@@ -24,11 +24,11 @@ struct Descriptor {
     Process* watched = nullptr; // of pidfd_open(2)
     std::shared_ptr<OpenFile> file{};
     std::vector<Link*> backlog{};
-    std::vector<Fiber*> waiters{}; // of those without a link
-    std::uint16_t port = 0;        // of an initiator's, and of one that listens
+    std::vector<Fiber*> waiters{}; // if there is no link
+    std::uint16_t port = 0;        // for initiators and listeners
     bool resets = false;
     int error = 0; // of connect(2)
-    int flag = 0;  // of the world
+    int flag = 0;  // index of a flag of the world
     bool is_of_signals = false;
     std::vector<std::pair<int, epoll_event>> members{};
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The stacks of fibers, and the switch between a fiber and its thread, also for sanitizers.
 #include "tests/simulation/fiber.hpp"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function with a stack of its own, which gives the processor back when it wants to.
+// A function with its own stack that yields the processor only where it calls leave().
 #pragma once
 
 #include <ucontext.h>
@@ -26,7 +26,8 @@
 
 namespace rpmem::simulation {
 
-// Stacks with a guard page, used again and again: to map one takes as long as a small simulation.
+// Stacks with a guard page. They are reused, because mapping one takes as long as a small
+// simulation.
 class Stacks {
 public:
     Stacks() = default;
@@ -49,9 +50,9 @@ public:
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // By the thread: runs the fiber until it calls leave(), or has ended.
+    // Runs the fiber until it calls leave() or ends. Call it from the thread.
     void enter();
-    // By the fiber.
+    // Returns to the thread. Call it from the fiber.
     void leave();
 
     [[nodiscard]] bool has_ended() const { return has_ended_; }
@@ -72,8 +73,8 @@ private:
 #if defined(RPMEM_SIMULATION_ASAN) || defined(RPMEM_SIMULATION_TSAN)
     ucontext_t thread_{};
 #else
-    // After the beginning these do, as they leave the mask of signals alone: to set it is a call to
-    // the kernel. The sanitizers would misunderstand the jumps.
+    // After the first switch, jumps are used instead of contexts, because they do not set the
+    // signal mask, which costs a system call. The sanitizers would misunderstand the jumps.
     std::jmp_buf own_place_{};
     std::jmp_buf thread_place_{};
     bool has_begun_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of one machine, in memory: what a process sees, and what is left when the power fails.
+// The files of one simulated machine, in memory: the state that processes see, and the durable
+// state that is left after a power failure.
 #pragma once
 
 #include "tests/simulation/random.hpp"
@@ -28,21 +29,21 @@ struct Node {
 
     ino_t inode = 0;
     std::uint32_t generation = 1; // of the inode
-    bool is_refused = false;      // nobody may open it
+    bool is_refused = false;      // open(2) fails
     mode_t mode = 0;
     std::int64_t changed = 0; // seconds since the epoch
-    // Of a file. MEMORY: a part of a pool, whose bytes are mapped. The durable image may end before
-    // the bytes do; nothing is looked at behind.
+    // Members of a file. MEMORY has the mapped bytes of a part of a pool. The durable image may be
+    // shorter than the bytes. Bytes after its end are not checked.
     std::vector<std::byte> own_bytes{};
     std::span<std::byte> memory{};
     int memory_fd = -1;
     std::vector<std::byte> durable{};
     std::map<std::string, std::string> attributes{};
     std::map<std::string, std::string> durable_attributes{};
-    // Of a directory.
+    // Members of a directory.
     Names names{};
     Names durable_names{};
-    // Of flock(2).
+    // The holders of locks by flock(2).
     const OpenFile* exclusive = nullptr;
     std::set<const OpenFile*> shared{};
 
@@ -52,15 +53,16 @@ struct Node {
         own_bytes.resize(size);
         durable.resize(size);
     }
-    // What is there now is durable.
+    // Makes COPY durable at OFFSET.
     void sync(std::size_t offset, std::span<const std::byte> copy) {
         const std::size_t length =
             std::min(copy.size(), durable.size() - std::min(offset, durable.size()));
         std::copy_n(copy.begin(), length, durable.begin() + static_cast<std::ptrdiff_t>(offset));
     }
-    // UNIT bytes become durable as a whole, of themselves or not at all.
+    // After a power failure, each UNIT bytes that were not synced are either completely durable or
+    // lost.
     void lose_power(Random& random, std::size_t unit) {
-        // A journal has all of a change, or nothing.
+        // A journal has either all of a change or nothing.
         if (random.chance(50))
             durable_attributes = attributes;
         attributes = durable_attributes;
@@ -97,11 +99,11 @@ struct OpenFile {
 class FileSystem {
 public:
     static constexpr std::size_t sector = 512;
-    static constexpr std::size_t word = 8; // of memory that is mapped
+    static constexpr std::size_t word = 8; // the unit of mapped memory
 
     FileSystem() : root_(make_directory()) {}
 
-    // Null: it is not there.
+    // Returns null if PATH does not exist.
     [[nodiscard]] std::shared_ptr<Node> find(const std::shared_ptr<Node>& from,
                                              std::string_view path) const {
         std::shared_ptr<Node> node = path.starts_with('/') ? root_ : from;
@@ -124,7 +126,7 @@ public:
         return directory.names[name] = make_directory();
     }
     [[nodiscard]] ino_t new_inode() { return ++inodes_; }
-    // All that is there is durable.
+    // Makes the current state durable.
     void sync_all() { sync_all(*root_); }
     void lose_power(Random& random) { lose_power(*root_, random); }
     [[nodiscard]] const std::shared_ptr<Node>& root() const { return root_; }
@@ -141,7 +143,7 @@ private:
         for (auto& [name, child] : node.names)
             sync_all(*child);
     }
-    // A name that was made or removed a moment ago may be there, or not.
+    // A name that was created or removed and not synced may exist or not.
     static void lose_power(Node& node, Random& random) {
         node.lose_power(random, node.memory.empty() ? sector : word);
         Node::Names kept = node.durable_names;

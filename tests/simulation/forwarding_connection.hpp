@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection that is another one. What is derived from it changes a little.
+// A connection that forwards all calls to another one. Derived classes change some of them: to
+// check a rule, to break the protocol, or to plant a fault.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -34,7 +35,7 @@ private:
     std::unique_ptr<transport::LaneConnection> inner_;
 };
 
-// An initiator's connection that breaks the rules once IS_BAD has become true.
+// An initiator's connection that violates the protocol after IS_BAD has become true.
 class BadConnection final : public ForwardingConnection {
 public:
     BadConnection(std::unique_ptr<transport::LaneConnection> inner, const bool& is_bad)
@@ -51,7 +52,7 @@ private:
     const bool& is_bad_;
 };
 
-// A target's connection, which may not acknowledge anything once the medium has failed.
+// A target's connection. An acknowledgement after the medium has failed is a finding.
 class WatchedConnection final : public ForwardingConnection {
 public:
     WatchedConnection(std::unique_ptr<transport::LaneConnection> inner, SimulatedMedium& medium)
@@ -68,7 +69,7 @@ private:
     SimulatedMedium& medium_;
 };
 
-// A target's connection with a fault, to see that it is found.
+// A target's connection with a planted fault, which the simulation must find.
 class PlantedConnection final : public ForwardingConnection, private transport::Receiver {
 public:
     PlantedConnection(std::unique_ptr<transport::LaneConnection> inner, Planted planted)
@@ -79,7 +80,7 @@ public:
         if (header.type != wire::FrameType::ack)
             return ForwardingConnection::post(header, piece, more);
         if (header.number <= acknowledged_)
-            return transport::PostResult::yes; // was sent too early
+            return transport::PostResult::yes; // it was already sent, too early
         ++acks_;
         if (planted_ == Planted::lost_credit && acks_ == 3)
             return transport::PostResult::yes;
@@ -93,7 +94,7 @@ public:
         receiver_ = &receiver;
         return ForwardingConnection::poll(*this);
     }
-    // Of one that has gone.
+    // With the fault left_early, a connection that has ended has no descriptor to wait for.
     [[nodiscard]] int fd() const override {
         return planted_ == Planted::left_early && ended() ? -1 : ForwardingConnection::fd();
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How functions of the C library are replaced in a simulation.
+// Macros that replace functions of the C library in a simulation.
 #pragma once
 
 #include <dlfcn.h>
 
-// Defines what the linker's --wrap calls in place of NAME, in all that is linked into the program.
-// __real_NAME is the function itself.
+// Defines the function that the linker's --wrap calls instead of NAME, in all code that is linked
+// into the program. __real_NAME is the original function.
 #define STANDS_FOR(result, name, ...)                                                              \
     extern "C" result __real_##name(__VA_ARGS__);                                                  \
     extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
@@ -18,7 +18,8 @@
 
 namespace rpmem::simulation {
 
-// The function that a definition in the program hides: that of the C library, or of a sanitizer.
+// Returns the function that a definition in the program hides: that of the C library or of a
+// sanitizer.
 template <typename Function>
 Function* next_of(const char* name, Function* /*same type*/) {
     return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulation --seed N: what happens with this seed, line by line.
-// simulation --seeds FIRST COUNT: whether anything is found with these; --fault NAME plants a
-// fault.
+// Runs simulations of lanes: see simulation.hpp. Exits with 1 if a seed has a finding.
+//   simulation --seed N             prints each event of one seed
+//   simulation --seeds FIRST COUNT  prints the findings of several seeds
+//   --fault NAME                    plants a fault
 #include "tests/simulation/simulation.hpp"
 
 #include <CLI/CLI.hpp>

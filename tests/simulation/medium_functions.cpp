@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of libpmem that make data durable, and the one of the kernel that threads wait by.
-// What is linked into a program with these calls them in the place of the others.
+// Replaces the functions of libpmem that make data durable, and futex(2), by simulated ones. All
+// code that is linked into the program calls these instead.
 #include "tests/simulation/simulated_medium.hpp"
 
 #include <libpmem.h>
@@ -46,8 +46,8 @@ STANDS_FOR_ANOTHER void* pmem_memcpy(void* destination, const void* source, size
     return destination;
 }
 
-// By the linker's --wrap: syscall(2) in what is linked into the program. Of the calls there only
-// those on futexes are made while a world runs: a fiber waits where a thread would sleep.
+// The linker's --wrap replaces syscall(2) in the program. While a world runs, the code uses it only
+// for futexes. A fiber waits where a thread would sleep.
 extern "C" long __real_syscall(long number, ...);
 extern "C" long __wrap_syscall(long number, ...);
 
@@ -64,7 +64,7 @@ extern "C" long __wrap_syscall(long number, ...) {
     World& world = SimulatedMedium::current().world();
     const auto* const word = reinterpret_cast<const std::uint32_t*>(arguments[0]);
     if (static_cast<int>(arguments[1]) != FUTEX_WAIT_PRIVATE)
-        world.wake_all(); // each looks at what it waits for
+        world.wake_all(); // each fiber checks its own condition
     else if (__atomic_load_n(word, __ATOMIC_SEQ_CST) == static_cast<std::uint32_t>(arguments[2]))
         world.block(world.now() + rpmem::simulation::second);
     return 0;

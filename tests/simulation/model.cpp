@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The checks of the model: durable versions, versions in answers of reads, and torn words.
 #include "tests/simulation/model.hpp"
 
 namespace rpmem::simulation {
@@ -7,10 +8,10 @@ namespace {
 constexpr std::uint8_t last_version = 250;
 constexpr std::size_t word_size = 8;
 constexpr std::size_t words = pool_size / word_size;
-// So many more than what is remembered that hardly two of them have the same place.
+// There are many more places than remembered words, so that two words rarely share one.
 constexpr std::size_t places = std::size_t{1} << 20;
 
-// What a byte is at version 0.
+// The value of each byte at version 0.
 constexpr std::array<std::uint8_t, pool_size> make_salts() {
     std::array<std::uint8_t, pool_size> salts{};
     for (std::size_t i = 0; i < pool_size; ++i)
@@ -108,7 +109,8 @@ void Model::acknowledged(unsigned lane) {
     passed_[lane].clear();
 }
 
-// What the processor has stored and not flushed may become durable as well, word by word.
+// Stores that were not flushed may also become durable, word by word. Therefore the pool is checked
+// too.
 void Model::check_power_cut() {
     if (is_replaced_)
         return;
@@ -139,7 +141,7 @@ void Model::check_answer(const Range& range, std::span<const std::uint8_t> oldes
 
 void Model::check(std::span<const std::byte> bytes, std::span<const std::uint8_t> oldest,
                   const Range& range, const char* what) {
-    // Without a branch, so that the compiler takes many bytes at a time.
+    // There is no branch, so that the compiler can vectorise the loop.
     std::uint8_t wrong = 0;
     const std::byte* const newest = memory_.data() + range.offset;
     for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must be durable, and what may be. Every byte that an application stores tells its version:
-// each store of a lane is newer than those before. So each byte of the target's pool tells how old
-// it is, and bytes at a wrong place tell nonsense.
+// The model of what must be durable and what may be. Each store of a lane has a higher version than
+// the stores before it, and every byte encodes its version and its place. So each byte in the
+// target's pool shows how old it is, and a byte at a wrong place shows an impossible version.
 #pragma once
 
 #include "tests/simulation/plan.hpp"
@@ -16,30 +16,33 @@ struct Range {
 
 class Model {
 public:
-    // POOL: the target's, as a processor sees it. DURABLE: what is left of it after a loss of
-    // power. MEMORY: the application's; empty: the model has its own. All are given their first
-    // content here.
+    // POOL has the target's bytes as a processor sees them, DURABLE those that a power failure
+    // leaves, MEMORY those of the application. If MEMORY is empty, the model has its own. The
+    // constructor fills all three.
     Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable,
           std::span<std::byte> memory = {});
 
     [[nodiscard]] std::byte* memory() { return memory_.data(); } // the application's
 
-    // The application stores something newer. False: there are no more versions for this lane.
+    // Stores a newer version. Returns false if the lane has no more versions.
     bool store(unsigned lane, const Range& range);
-    // It begins a call that may send the range, now and until the lane is acknowledged.
+    // The application begins a call with the range. The library may send it until the lane is
+    // acknowledged.
     void passed(unsigned lane, const Range& range);
-    // Nothing is in the pool that was not passed to a call.
+    // A byte in the pool that was not passed to a call is a finding.
     void check_not_passed();
-    // It was told that the range is sent.
+    // A flush or a persist of the range returned 0.
     void flushed(unsigned lane, const Range& range);
-    // It was told that all of the lane is durable.
+    // A call returned 0 that makes all earlier ranges of the lane durable.
     void acknowledged(unsigned lane);
-    // The pool is an older one now: nothing more is expected of it.
+    // The pool was replaced by an older one. Nothing more is expected of it.
     void replaced() { is_replaced_ = true; }
-    // The power may fail now: what was acknowledged must be there, and no word may be torn.
+    // Checks the state that a power failure at this moment would leave: acknowledged bytes must be
+    // durable, and no word may be torn.
     void check_power_cut();
 
-    // For a read of any lane: what was known when it began, and what it brought.
+    // For reads of any lane: the oldest versions that the answer may have, and the check of the
+    // answer.
     [[nodiscard]] std::vector<std::uint8_t> oldest_answer(unsigned lane, const Range& range) const;
     void check_answer(const Range& range, std::span<const std::uint8_t> oldest,
                       std::span<const std::byte> answer);
@@ -57,15 +60,15 @@ private:
     std::span<std::byte> durable_;
     std::vector<std::byte> own_memory_;
     std::span<std::byte> memory_;
-    std::vector<std::uint8_t> flushed_;       // versions, by byte of the pool
-    std::vector<std::uint8_t> acknowledged_;  // as well
+    std::vector<std::uint8_t> flushed_;       // version, by byte of the pool
+    std::vector<std::uint8_t> acknowledged_;  // version, by byte of the pool
     std::vector<std::uint8_t> versions_;      // of the last store, by lane
-    std::vector<std::vector<Range>> pending_; // by lane: flushed, and not acknowledged
-    std::vector<std::uint8_t> newest_; // that may be in the pool, of bytes that are not passed
+    std::vector<std::vector<Range>> pending_; // flushed and not acknowledged, by lane
+    std::vector<std::uint8_t> newest_; // allowed in the pool for bytes that are not passed, by byte
     std::vector<bool> is_passed_;      // by byte
     std::vector<std::vector<Range>> passed_; // by lane
-    // What each aligned word has been in the application's memory, hashed. Not known is what a word
-    // may be that was stored again before the target had acknowledged it.
+    // Hashes of all values that each aligned word had in the application's memory. A word that was
+    // stored again before its acknowledgement is unknown: the target may have a mixture.
     std::vector<bool> words_seen_;
     std::vector<bool> is_under_way_; // by word
     std::vector<bool> is_unknown_;

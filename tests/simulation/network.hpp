@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two ends of a lane have between them: bytes that take their time, buffers that are full, and
-// what goes wrong.
+// The simulated connection between the two ends of a lane: delays, buffers that fill up, partial
+// calls, resets and losses.
 #pragma once
 
 #include "tests/simulation/world.hpp"
@@ -14,15 +14,15 @@
 namespace rpmem::simulation {
 
 struct Conditions {
-    Time delay = 0;           // of a byte
-    Time jitter = 0;          // at most so much more
-    std::size_t capacity = 1; // bytes that were sent and not received, in each direction
-    unsigned partial = 0;     // percent of the calls that move less than they could
+    Time delay = 0;           // of each byte
+    Time jitter = 0;          // maximum additional delay
+    std::size_t capacity = 1; // maximum of bytes sent and not received, in each direction
+    unsigned partial = 0;     // percent of the calls that move fewer bytes than they could
 };
 
 enum class Side { initiator, target };
 
-// As tcp(7) says of TCP_CORK, which MSG_MORE is for one call.
+// tcp(7) has this limit for TCP_CORK. MSG_MORE has the same effect for one call.
 inline constexpr Time max_held = 200 * millisecond;
 inline constexpr std::size_t segment = 1448;
 
@@ -40,7 +40,7 @@ inline std::size_t size_of(std::span<const iovec> pieces) {
     return size;
 }
 
-// A connection. Like a kernel's, it lives on when its ends have let go of it.
+// A connection. Like in a kernel, it still exists after both ends have closed it.
 class Link {
 public:
     Link(World& world, const Conditions& conditions)
@@ -50,7 +50,7 @@ public:
             way.ring.reset(new std::byte[ring_size_]);
     }
 
-    // As Stream's, for one side.
+    // Like Stream::send() and receive(), but for one side.
     ssize_t send(Side side, std::span<const iovec> pieces, bool more) {
         if (side == Side::target && before_ack_ && !is_new(side))
             std::exchange(before_ack_, nullptr)();
@@ -62,7 +62,7 @@ public:
         if (const int error = std::exchange(end(side).send_error, 0))
             return -error;
         const std::size_t room = room_of(side);
-        const bool fills = size_of(pieces) >= room; // which sends what was held
+        const bool fills = size_of(pieces) >= room; // a full buffer is sent, also the held bytes
         std::size_t size = std::min(size_of(pieces), room);
         if (size == 0)
             return -EAGAIN;
@@ -118,7 +118,7 @@ public:
             wake(receiver);
         });
     }
-    // The peer sees what has been sent, or not, and then a reset.
+    // The peer may receive the bytes that were sent. Then it gets a reset.
     void reset(Side side) {
         if (std::exchange(end(side).is_closed, true))
             return;
@@ -132,8 +132,8 @@ public:
         world_.at(overtakes ? world_.now() + conditions_.delay : due(way),
                   [this, receiver = other(side)] { fail(receiver, ECONNRESET); });
     }
-    // As close(2): what was sent goes its way, but if something came that nobody has received, the
-    // peer sees a reset.
+    // Like close(2): the bytes that were sent still arrive. If bytes have arrived that were not
+    // received, the peer gets a reset instead.
     void close(Side side) {
         if (end(side).is_closed)
             return;
@@ -144,7 +144,7 @@ public:
         finish(side);
     }
 
-    // The buffers of a new connection take each message of a proof as a whole.
+    // The buffers of a new connection always have room for a complete message of the proof.
     [[nodiscard]] bool is_new(Side sender) const {
         return way_to(other(sender)).sent <
                (sender == Side::initiator ? proof_of_initiator : proof_of_target);
@@ -153,28 +153,28 @@ public:
         const Way& way = way_to(side);
         return way.arrived > 0 || way.has_end || end(side).error != 0 || end(side).is_dead;
     }
-    // POLLRDHUP: nobody sends any more. Something may still be there.
+    // POLLRDHUP: the peer sends nothing more. Received bytes may still be there.
     [[nodiscard]] bool has_hung_up(Side side) const {
         return way_to(side).has_end || end(side).is_dead;
     }
-    // As epoll(7) has it: when a third of the buffer is free.
+    // Like a socket of Linux, it is writable when a third of the buffer is free.
     [[nodiscard]] bool is_writable(Side side) const {
         return room_of(side) * 3 >= conditions_.capacity || end(side).error != 0 ||
                end(side).is_dead;
     }
-    // Whom to wake when that changes; until that is taken back.
+    // Fibers that are woken when this changes.
     void add_waiter(Side side, Fiber* fiber) { end(side).waiters.push_back(fiber); }
     void remove_waiter(Side side, Fiber* fiber) {
         auto& waiters = end(side).waiters;
         if (const auto found = std::ranges::find(waiters, fiber); found != waiters.end())
             waiters.erase(found);
     }
-    // When bytes came to this side last.
+    // The time of the last arrival of bytes at this side.
     [[nodiscard]] Time last_arrival(Side side) const { return way_to(side).last_arrival; }
 
-    // Connecting: nothing but packets of the kernels before open().
+    // Before open(), only the kernels exchange packets, by pass().
     void open() { is_open_ = true; }
-    // Runs ACTION when a packet that is sent to RECEIVER now comes there; not if none does.
+    // Runs ACTION when a packet that is sent now arrives at RECEIVER. A lost packet never runs it.
     void pass(Side receiver, std::function<void()> action) {
         Way& way = way_to(receiver);
         if (!way.is_silent)
@@ -185,8 +185,8 @@ public:
             world_.wake(waiter);
     }
 
-    // Both sides see a reset; what is on its way is lost. To one that is not open yet it is a
-    // packet that was lost, and is sent again.
+    // Both sides get a reset, and bytes on their way are lost. A connection that is not open yet is
+    // not affected: TCP would send the lost packet again.
     void cut() {
         if (!is_open_)
             return;
@@ -198,17 +198,17 @@ public:
     }
     // Runs ACTION when the target is about to send the first frame.
     void before_ack(std::function<void()> action) { before_ack_ = std::move(action); }
-    // Of what SIDE sends from now on, nothing arrives, and nobody is told.
+    // Nothing that SIDE sends from now on arrives, and neither side gets an error.
     void silence(Side side) {
         world_.note("a lane is silent from side {}", static_cast<std::uint64_t>(side));
         way_to(other(side)).is_silent = true;
-        way_to(other(side)).is_lost = world_.random().chance(50); // also what is on its way
+        way_to(other(side)).is_lost = world_.random().chance(50); // also bytes on their way
     }
-    // The kernel of SIDE gives up on the other one.
+    // The kernel of SIDE reports that the peer timed out.
     void time_out(Side side) { fail(side, ETIMEDOUT); }
-    // The target's machine is back, and knows nothing of the connection: it answers by a reset.
+    // The target's machine has restarted and does not know the connection, so it sends a reset.
     void fail_sender() { fail(Side::initiator, ECONNRESET); }
-    // The next call of SIDE to send fails so; nothing else happens.
+    // The next send of SIDE fails with ERROR. The connection stays intact.
     void fail_send(Side side, int error) { end(side).send_error = error; }
     // Nothing arrives before TIME.
     void pause_until(Time time) {
@@ -225,14 +225,14 @@ private:
         std::size_t used = 0;    // those of them that were not received
         std::size_t arrived = 0; // the first of them
         std::size_t held = 0;    // the last of them, for which more was announced
-        Time last_due = 0;       // nothing overtakes
+        Time last_due = 0;       // later bytes do not arrive before this
         Time last_arrival = 0;
         bool is_silent = false;
-        bool is_lost = false; // what is on its way does not arrive any more
-        bool has_end = false; // all has arrived that will
+        bool is_lost = false; // bytes on their way do not arrive
+        bool has_end = false; // all bytes have arrived, and the end
     };
     struct End {
-        int error = 0; // told once
+        int error = 0; // reported once
         int send_error = 0;
         bool is_dead = false;
         bool is_closed = false; // by its owner
@@ -240,7 +240,7 @@ private:
     };
     [[nodiscard]] End& end(Side side) { return ends_[static_cast<std::size_t>(side)]; }
     [[nodiscard]] const End& end(Side side) const { return ends_[static_cast<std::size_t>(side)]; }
-    // Ways are found by where they lead.
+    // Returns the direction that leads to SIDE.
     [[nodiscard]] Way& way_to(Side side) { return ways_[static_cast<std::size_t>(side)]; }
     [[nodiscard]] const Way& way_to(Side side) const {
         return ways_[static_cast<std::size_t>(side)];
@@ -284,7 +284,7 @@ private:
     }
     void deliver(Side receiver, std::size_t size) {
         Way& way = way_to(receiver);
-        // What an event has in its hands fits into two words: see World::block().
+        // The captures of an event must fit into two words, see World::block().
         const std::size_t key = size * 2 + static_cast<std::size_t>(receiver);
         world_.at(due(way), [this, key] {
             const auto side = static_cast<Side>(key % 2);
@@ -301,7 +301,7 @@ private:
         way.last_due = std::max(way.last_due, world_.now() + conditions_.delay + late);
         return way.last_due;
     }
-    // What comes to an end that is closed is answered by a reset.
+    // A closed end answers bytes that arrive with a reset.
     void refuse(Side side) {
         if (end(side).is_closed && !way_to(other(side)).is_silent)
             world_.at(world_.now() + conditions_.delay,
@@ -321,7 +321,7 @@ private:
     Conditions conditions_;
     std::size_t ring_size_;
     bool is_open_ = false;
-    std::function<void()> before_ack_; // empty: nothing happens then
+    std::function<void()> before_ack_; // may be empty
     std::array<Way, 2> ways_;
     std::array<End, 2> ends_;
 };

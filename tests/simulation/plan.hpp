@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed chooses before anything happens.
+// The plan that a seed chooses before the simulation starts: sizes, network, and what goes wrong.
 #pragma once
 
 #include "common/wire/lane_rules.hpp"
@@ -9,41 +9,41 @@
 
 namespace rpmem::simulation {
 
-// Each lane has a region of the pool for itself.
+// Each lane has its own region of the pool.
 inline constexpr std::size_t max_lanes = 8;
 inline constexpr std::size_t region_size = 4096;
 inline constexpr std::size_t pool_size = max_lanes * region_size;
 
-// What goes wrong, once in a simulation.
+// The trouble that a simulation causes at most once.
 enum class Trouble {
     none,
-    pause,     // nothing arrives for a while; every call must succeed
-    slow_sync, // one call to the medium takes long; every call must succeed
+    pause,     // nothing arrives for a while, every call must succeed
+    slow_sync, // one call to the medium takes long, every call must succeed
     cut,
-    half_open,    // one direction goes silent
-    silence,      // both do
-    deaf_target,  // a worker does nothing any more
+    half_open,    // one direction loses everything
+    silence,      // both directions lose everything
+    deaf_target,  // a worker stops working
     medium,       // a sync fails
-    lost_session, // the control channel says so
-    failed_send,  // one end has no memory for it, or cannot read the pool
-    bad_peer,     // an initiator breaks the rules
-    target_ends,  // in order, while lanes are used
+    lost_session, // the control channel reports a loss
+    failed_send,  // one end has no memory for a send, or cannot read the pool
+    bad_peer,     // an initiator violates the protocol
+    target_ends,  // cleanly, while lanes are used
     count,
 };
 
-// Faults of the code, planted to see that they are found.
+// Planted faults, which the simulation must find.
 enum class Planted {
     none,
     ack_before_persist,
-    skipped_lane, // by a drain of several
-    lost_credit,  // an ack that is not sent
-    stale_ack,    // one that is sent again
-    b_before_a,   // a range becomes durable behind a later one
-    hidden_error, // a sync that has failed counts as done
-    same_nonce,   // of the target, so that a repeated proof is right
-    left_early,   // a worker does not wait until its last words are read
-    lost_wake,    // a worker is not told of a lane
-    no_deadline,  // of connections without a proof
+    skipped_lane, // a drain of several lanes omits one
+    lost_credit,  // an ack is not sent
+    stale_ack,    // an ack is sent again
+    b_before_a,   // a range becomes durable after a later one
+    hidden_error, // a failed sync counts as done
+    same_nonce,   // the target repeats its nonce, so that a replayed proof is valid
+    left_early,   // a worker does not wait until its error text is read
+    lost_wake,    // a worker is not woken for a new lane
+    no_deadline,  // connections without a proof have no deadline
     count,
 };
 
@@ -52,7 +52,7 @@ enum class Kind { file, pmem, both };
 struct Plan {
     wire::LaneTerms terms;
     Conditions conditions;
-    std::chrono::milliseconds timeout{0}; // of a call, while nothing comes
+    std::chrono::milliseconds timeout{0}; // of a call, while nothing arrives
     unsigned lanes = 1;
     unsigned applications = 1; // fibers that share the lanes
     unsigned workers = 1;
@@ -60,14 +60,14 @@ struct Plan {
     std::size_t max_length = 8;
     std::size_t target_buffer = 0;
     Kind kind = Kind::file;
-    bool grants = false; // what the listener does; else TERMS hold at both ends
-    unsigned strangers = 0;
-    bool outlasts = false;  // the session goes on until all of them have been ended
-    unsigned shortages = 0; // of descriptors, when somebody connects
+    bool grants = false;    // the listener grants the credits; else both ends use TERMS
+    unsigned strangers = 0; // connections without the secret
+    bool outlasts = false;  // the session lasts until all of them have been closed
+    unsigned shortages = 0; // how often accept(2) has no descriptor
     Trouble trouble = Trouble::none;
     Time trouble_at = 0;
-    unsigned troubled_lane = max_lanes; // that one alone; max_lanes: all
-    bool kernel_tells = true;           // of a peer that is silent
+    unsigned troubled_lane = max_lanes; // max_lanes means all lanes
+    bool kernel_tells = true;           // the kernel reports a silent peer
 
     [[nodiscard]] wire::LaneTerms terms_for(const wire::LaneCredits& granted) const {
         return {.credits = grants ? granted : terms.credits, .pool_size = pool_size};
@@ -83,18 +83,18 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count
 
 inline constexpr std::array<Time, 5> delays{0, microsecond, 50 * microsecond, millisecond,
                                             20 * millisecond};
-// From less than a header to more than the credits.
+// The capacities range from less than a header to more than the credits.
 inline constexpr std::array<std::size_t, 5> capacities{20, 100, 1000, 8192, 80 * 1024};
 inline constexpr std::array<std::uint32_t, 6> payloads{8, 24, 64, 1024, 4096, 32 * 1024 - 32};
 inline constexpr std::array<std::uint32_t, 2> credits{wire::min_credit_bytes, 1024 * 1024};
 inline constexpr std::array<std::uint32_t, 5> frames{1, 2, 5, 64, 1024};
 inline constexpr std::array<std::size_t, 3> buffers{256, 4096, 64 * 1024};
 
-// More than the listener has slots.
+// This is more than the slots of the listener.
 inline constexpr std::uint64_t max_strangers = 160;
 inline constexpr std::uint64_t few_strangers = 6;
 
-// Pieces that one call may be cut into: what takes more tells nothing new, and takes long.
+// The maximum number of pieces of one call. More pieces take longer and test nothing new.
 inline constexpr std::size_t max_pieces = 24;
 
 inline wire::LaneTerms make_terms(Random& random) {
@@ -105,11 +105,11 @@ inline wire::LaneTerms make_terms(Random& random) {
             .pool_size = pool_size};
 }
 
-// All that an application sends may be under way before anything is acknowledged, and where the
-// network has hardly any room each part of it takes a round trip.
+// All bytes of an application may be in flight before the first acknowledgement. If the network has
+// a small capacity, each part of them takes a round trip.
 inline std::chrono::milliseconds timeout_of(const Plan& plan) {
     constexpr std::chrono::milliseconds without_trouble(5000);
-    constexpr std::uint64_t parts = 4; // that what there is room for may be sent in
+    constexpr std::uint64_t parts = 4; // into which the bytes of one capacity may be split
     const std::uint64_t bytes = plan.steps * (plan.max_length + 2 * wire::frame_header_size);
     const Time round_trip = 2 * (plan.conditions.delay + plan.conditions.jitter);
     const Time sending = bytes * parts / plan.conditions.capacity * round_trip;
@@ -147,7 +147,7 @@ inline Plan make_plan(Random& random) {
     if (random.chance(60))
         plan.trouble =
             static_cast<Trouble>(random.between(1, static_cast<std::uint64_t>(Trouble::count) - 1));
-    // Most of them while calls are under way.
+    // Most troubles happen while calls are running.
     const Time round_trip = 2 * plan.conditions.delay + 20 * microsecond;
     plan.trouble_at = random.below(round_trip * plan.steps);
     if (random.chance(50))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers from a seed: the same with every compiler and library, which std's distributions are not.
+// Random numbers from a seed. They are the same with every compiler and library, unlike those of
+// the standard distributions.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ public:
         state_[3] = std::rotl(state_[3], 45);
         return result;
     }
-    // 0 to BOUND - 1. That some numbers are a little more likely does no harm here.
+    // Returns 0 to BOUND - 1. The small bias of the modulo does not matter here.
     std::uint64_t below(std::uint64_t bound) { return next() % bound; }
     std::uint64_t between(std::uint64_t first, std::uint64_t last) {
         return first + below(last - first + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for simulated connections on the simulated clock, as SocketGroup does for sockets.
+// Waits for simulated connections on the simulated clock, like SocketGroup does for sockets.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -23,7 +23,7 @@ public:
         std::erase(members_, &connection);
         std::erase(ready_, &connection);
     }
-    // WAKE is a flag.
+    // WAKE is a flag of the simulated system.
     transport::WaitResult wait(std::chrono::milliseconds limit, int wake) override {
         const auto time = static_cast<Time>(limit.count()) * millisecond;
         world_.take_turn();
@@ -81,8 +81,8 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::vector<transport::LaneConnection*> members_;
     std::vector<transport::LaneConnection*> ready_;
-    bool tells_which_; // as epoll(7) does; else all are worth a look when one of them is
-    unsigned looks_;   // percent of the waits that do not sleep, as where one spins
+    bool tells_which_; // report only ready connections, like epoll(7); else all if one is ready
+    unsigned looks_;   // percent of the waits that do not sleep, like a wait that spins
     Time since_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target's pool: what the real Medium asks of libpmem comes here (medium_functions.cpp), takes
-// its time on the simulated clock, and becomes durable, or fails.
+// The simulated medium of the target's pool. The calls of the real Medium to libpmem arrive here,
+// see medium_functions.cpp. They take simulated time, and then the bytes are durable or the call
+// fails.
 #pragma once
 
 #include "rpmemd/durability/medium.hpp"
@@ -14,7 +15,7 @@
 
 namespace rpmem::simulation {
 
-// A file in memory, mapped once: each simulation puts its first content there.
+// A file in memory, mapped once. Each simulation fills it again.
 class PoolFile {
 public:
     PoolFile() : fd_(::memfd_create("pool", MFD_CLOEXEC)) {
@@ -63,7 +64,8 @@ public:
     SimulatedMedium(const SimulatedMedium&) = delete;
     SimulatedMedium& operator=(const SimulatedMedium&) = delete;
 
-    // Of the simulation that runs: the functions of libpmem have no place for it.
+    // Returns the medium of the running simulation, because functions of libpmem have no argument
+    // for it.
     static SimulatedMedium& current() {
         if (!running)
             throw std::logic_error("libpmem is called where nothing is simulated");
@@ -75,14 +77,13 @@ public:
     [[nodiscard]] unsigned syncs() const { return syncs_; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
 
-    // From now on a sync fails, or one takes long.
+    // The next sync fails, or takes long.
     void fail_next() { fails_next_ = true; }
     void slow_next() { slow_next_ = true; }
 
-    // What libpmem is asked for. Of a sync what is there when it begins becomes durable until it
-    // ends. Returns 0 or an errno value.
-    // Linux tells an error once, and not always the one whose pages it is about: see
-    // SyncTracker.
+    // The calls to libpmem. A sync makes the bytes durable that were there when it began. Returns 0
+    // or an errno value. Linux reports an error only once, and not always to the sync of the lost
+    // pages, see SyncTracker.
     int sync_file(const void* address, std::size_t size) {
         ++file_syncs_;
         const Copy copy = begin_sync(address, size);
@@ -104,7 +105,7 @@ public:
         return 0;
     }
     void persist(const void* address, std::size_t size) { end_sync(begin_sync(address, size)); }
-    // Becomes durable with the next drain of the same fiber.
+    // The bytes become durable with the next drain of the same fiber.
     void flush(const void* address, std::size_t size) {
         flushed_.push_back(copy_of(address, size));
     }
@@ -163,7 +164,7 @@ private:
         return EIO;
     }
 
-    // The functions of libpmem know no object: this is the one that they work on.
+    // The object for the functions of libpmem, see current().
     static inline SimulatedMedium* running = nullptr;
 
     World& world_;
@@ -175,8 +176,8 @@ private:
     target::Medium medium_;
     Time slowest_;
     unsigned syncs_ = 0;
-    unsigned file_syncs_ = 0;    // that are under way
-    bool is_error_left_ = false; // for one of them to be told
+    unsigned file_syncs_ = 0;    // that are running
+    bool is_error_left_ = false; // another of them must report the error
     bool fails_next_ = false;
     bool slow_next_ = false;
     bool has_failed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel that both ends call: sockets, epoll(7), eventfd(2) and poll(2) on the simulated
-// network and clock. What it is asked comes from system_functions.cpp.
+// The simulated kernel of both ends: sockets, epoll(7), eventfd(2) and poll(2) on the simulated
+// network and clock. system_functions.cpp forwards the system calls to it.
 #pragma once
 
 #include "tests/simulation/descriptor.hpp"
@@ -11,17 +11,17 @@
 
 namespace rpmem::simulation {
 
-// Real descriptors are smaller.
+// Real descriptors are smaller than this.
 inline constexpr int first_descriptor = 1 << 20;
 
-// Calls return a negative errno value where the kernel's set errno.
+// Calls return a negative errno value where system calls set errno.
 class SimulatedSystem {
 public:
-    // Between what connects to PORT and the listener. OPENED is told of the link at once.
+    // The network between an initiator and a listener. OPENED is called with each new link.
     struct Path {
         Conditions conditions;
         std::function<void(Link&)> opened;
-        // What an initiator sends before frames; may be empty.
+        // Gets the bytes that an initiator sends before frames. May be empty.
         std::function<void(const Link&, std::span<const iovec>)> heard{};
     };
     explicit SimulatedSystem(World& world) : world_(world) {}
@@ -32,16 +32,16 @@ public:
     SimulatedSystem(const SimulatedSystem&) = delete;
     SimulatedSystem& operator=(const SimulatedSystem&) = delete;
 
-    // From now on all that is called in this process comes here. Null: it goes to the kernel.
+    // From now on, system calls of this process come here. Without a current() they do not.
     void become_current() { running_system = this; }
     [[nodiscard]] static SimulatedSystem* current() { return running_system; }
     [[nodiscard]] World& world() { return world_; }
 
-    // Ports are numbers of paths, all to the one listener.
+    // With these, ports are indices of paths, which all lead to the one listener.
     void add_path(Path path) { paths_.push_back(std::move(path)); }
-    // Instead: each listener has a port of its own, and all have the same path.
+    // With this, each listener has its own port, and all have the same path.
     void set_path(Path path) { common_path_ = std::move(path); }
-    // So often there is no descriptor for a connection that has arrived.
+    // The next TIMES calls of accept() fail, because there is no descriptor.
     void lack_descriptors(unsigned times) { shortages_ = times; }
 
     struct End {
@@ -58,7 +58,7 @@ public:
         return 0;
     }
     [[nodiscard]] std::uint16_t port_of_listener(int fd) { return at(fd).port; }
-    // Three packets: the last one, and what is sent behind it, is what the target accepts.
+    // Connecting takes three packets. The target can accept the connection after the last one.
     int connect(int fd, std::uint16_t port) {
         if (world_.is_in_vacuum())
             return -ECONNREFUSED;
@@ -140,7 +140,8 @@ public:
         return 0;
     }
 
-    // One end of a pipe, or of a socket that behaves as one: what is lost is an end, and no error.
+    // Opens one end of a pipe, or of a socket that behaves like one. A loss is an end of file
+    // there, not an error.
     int open_pipe(Link& link, Side side, Process* owner) {
         return add({.kind = Kind::connected,
                     .link = &link,
@@ -155,16 +156,16 @@ public:
         return *links_.back();
     }
 
-    // In the place of pidfd_open(2).
+    // Does the work of pidfd_open(2).
     int open_process(Process& process) { return add({.kind = Kind::process, .watched = &process}); }
     [[nodiscard]] Process* process_of(int fd) { return at(fd).watched; }
-    // The kernel ends PROCESS at this moment.
+    // The kernel ends PROCESS now and closes its descriptors.
     void end(Process& process) {
         if (process.is_dead)
             return;
         let_go(process, [this](int fd) { close(fd); });
     }
-    // Its machine does. Nothing more comes from it, and nobody is told.
+    // The machine of PROCESS loses power. Nothing more arrives from it, and its peers get no error.
     void vanish(Process& process) {
         let_go(process, [this](int fd) {
             Descriptor& lost = at(fd);
@@ -181,7 +182,7 @@ public:
     int open_file(std::shared_ptr<OpenFile> file) {
         return add({.kind = Kind::file, .file = std::move(file)});
     }
-    // Null: FD is none.
+    // Returns null if FD is not a file.
     [[nodiscard]] const std::shared_ptr<OpenFile>& file(int fd) { return at(fd).file; }
     [[nodiscard]] FileSystem& files() { return files_; }
     ssize_t read_file(int fd, std::span<std::byte> place) {
@@ -194,7 +195,7 @@ public:
         return static_cast<ssize_t>(size);
     }
 
-    // In the place of eventfd(2), and of signalfd(2).
+    // Does the work of eventfd(2) and signalfd(2).
     int open_flag(bool is_of_signals = false) {
         return add({.kind = Kind::flag, .flag = world_.add_flag(), .is_of_signals = is_of_signals});
     }
@@ -209,7 +210,7 @@ public:
         if (!raised || !std::exchange(loses_flag_, false))
             world_.set_flag(at(fd).flag, raised);
     }
-    void lose_next_flag() { loses_flag_ = true; } // a fault: it is raised, and nobody sees it
+    void lose_next_flag() { loses_flag_ = true; } // a planted fault: the next raise is lost
     int open_epoll() {
         epolls_.push_back(add({.kind = Kind::epoll}));
         return epolls_.back();
@@ -227,7 +228,7 @@ public:
             return operation == EPOLL_CTL_ADD ? -EEXIST : -ENOENT;
         return 0;
     }
-    // Those that are ready, from any of them on.
+    // Returns ready members, starting at a random one.
     int events_of(int epoll, std::span<epoll_event> events) {
         const auto& members = at(epoll).members;
         const std::size_t first = members.empty() ? 0 : world_.random().below(members.size());
@@ -327,7 +328,7 @@ private:
                     world_.wake(waiter);
         world_.look_again_at(process);
     }
-    // The events of poll(2), which are those of epoll(7).
+    // Returns events of poll(2). Those of epoll(7) have the same values.
     [[nodiscard]] short state_of(int fd) {
         const Descriptor& asked = at(fd);
         int state = 0;
@@ -361,7 +362,7 @@ private:
         }
         return static_cast<short>(state);
     }
-    // Whom flags wake is nobody's choice: each looks at what it waits for.
+    // Registers FIBER to be woken for FD. Flags need no registration, because they wake all fibers.
     void watch(int fd, Fiber* fiber) {
         Descriptor& watched = at(fd);
         if (watched.link)
@@ -371,7 +372,7 @@ private:
         for (const auto& [member, wanted] : watched.members)
             watch(member, fiber);
     }
-    // Members may have gone meanwhile.
+    // The opposite of watch(). Members may have been removed meanwhile.
     void leave(int fd, Fiber* fiber) {
         Descriptor& watched = at(fd);
         if (watched.link)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The simulation of one seed: it builds both ends, causes the trouble of the plan, and decides
+// which calls may fail because of it.
 #include "tests/simulation/simulation.hpp"
 
 #include "common/transport/tcp/connect.hpp"
@@ -13,12 +15,13 @@ namespace rpmem::simulation {
 namespace {
 
 constexpr std::size_t initiator_buffer = 8192;
-// What TCP_USER_TIMEOUT is set to.
+// The value of TCP_USER_TIMEOUT.
 constexpr Time peer_timeout = 2 * second;
-// Longer than this nothing is held back while every call must succeed.
+// The maximum pause in which every call must still succeed.
 constexpr Time max_pause = 2 * second;
 constexpr unsigned power_cuts = 6;
-// RPMEM_CONNECT_TIMEOUT. Whatever strangers do, a lane needs less where the network is there.
+// RPMEM_CONNECT_TIMEOUT. While the network works, a lane must connect within it, whatever strangers
+// do.
 constexpr std::chrono::seconds connect_timeout(5);
 
 class Simulation {
@@ -110,7 +113,7 @@ private:
                 is_done();
             });
     }
-    // One for each lane, and one for strangers.
+    // There is one path for each lane, and one for strangers.
     void make_paths() {
         for (unsigned i = 0; i < plan_.lanes; ++i)
             system_.add_path({.conditions = plan_.conditions,
@@ -121,7 +124,7 @@ private:
                                   }});
         system_.add_path({.conditions = plan_.conditions, .opened = [](Link&) {}});
     }
-    // As TcpLanes.
+    // Does the same as TcpLanes.
     [[nodiscard]] Connecting connect(unsigned lane) {
         auto opened = transport::connect_lane(
             session_,
@@ -162,7 +165,7 @@ private:
                 ++power_cuts_;
                 model_.check_power_cut();
             });
-        if (world_.random().chance(10)) // a false watch
+        if (world_.random().chance(10)) // wake the watch without a loss
             world_.at(world_.random().below(span), [this] { system_.set_flag(watch_, true); });
         if (plan_.trouble != Trouble::none)
             world_.at(plan_.trouble_at, [this] { make_trouble(); });
@@ -210,7 +213,7 @@ private:
             return;
         }
     }
-    // Also of connections that come later.
+    // Also affects connections that are made later, see is_opened().
     void be_silent(unsigned lane) {
         const bool all = plan_.trouble == Trouble::silence;
         const Side one = world_.random().chance(50) ? Side::initiator : Side::target;
@@ -233,7 +236,7 @@ private:
         system_.set_flag(watch_, true);
         end_session();
     }
-    // The control channel tells the target.
+    // When all applications are done, the control channel ends the session.
     void is_done() {
         if (--running_ == 0)
             end_session();
@@ -241,14 +244,15 @@ private:
     void end_session() {
         world_.at(world_.now() + world_.random().below(second), [this] { daemon_->end({}); });
     }
-    // Whoever is asked looks for a moment.
+    // The check takes a moment, like a look at the control channel.
     [[nodiscard]] bool is_lost() {
         world_.sleep(millisecond);
         if (!is_session_lost_)
             system_.set_flag(watch_, false);
         return is_session_lost_;
     }
-    // A lane is tried again until it is connected, or cannot be.
+    // The library retries until a lane is connected, so only an end of the session or a silent
+    // network may make it fail.
     [[nodiscard]] std::string judge_connecting(unsigned lane, const Error& error) const {
         if (daemon_->has_ended() || is_session_lost_)
             return {};
@@ -265,7 +269,7 @@ private:
         const bool is_quiet = plan_.trouble == Trouble::half_open ||
                               plan_.trouble == Trouble::silence ||
                               plan_.trouble == Trouble::deaf_target;
-        // A send that fails so is the caller's fault: memory of the pool cannot be read.
+        // This error of a send means that the caller's memory cannot be read.
         const bool is_fault = code == EFAULT && plan_.trouble == Trouble::failed_send;
         if (code != ECONNRESET && !is_fault && !(code == ETIMEDOUT && is_quiet))
             return "which has another meaning";
@@ -311,11 +315,11 @@ private:
     bool is_peer_bad_ = false;
     bool has_happened_ = false;
     std::vector<std::vector<Link*>> links_; // by lane, the last one at the end
-    std::array<bool, 2> is_silent_{};       // by the side that is not heard any more
+    std::array<bool, 2> is_silent_{};       // by the side whose packets are lost
     std::unique_ptr<Daemon> daemon_;
     std::unique_ptr<Strangers> strangers_;
     std::vector<std::unique_ptr<Application>> applications_;
-    unsigned running_ = 0; // for whom the session goes on
+    unsigned running_ = 0; // fibers that still need the session
     unsigned power_cuts_ = 0;
     unsigned told_ = 0;
 };

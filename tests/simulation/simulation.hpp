@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seed, from its plan to what was found.
+// Simulates one seed: the real library and the real target code for lanes, over a simulated
+// network, kernel, clock and medium. A finding is a violation of a promise: an acknowledged byte
+// that is not durable, a call that fails without a cause or takes too long, or an accepted
+// stranger.
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
@@ -9,11 +12,11 @@
 
 namespace rpmem::simulation {
 
-// What simulations use one after the other.
+// Resources that one simulation after the other uses.
 struct Arena {
     Stacks stacks;
     PoolFile pool;
-    transport::ProofSession session = make_session(); // of all of them
+    transport::ProofSession session = make_session(); // the same for all of them
 
 private:
     [[nodiscard]] static transport::ProofSession make_session();
@@ -22,22 +25,22 @@ private:
 struct Options {
     std::uint64_t seed = 0;
     Planted planted = Planted::none;
-    bool tells = false; // prints what happens
+    bool tells = false; // print each event
 };
 
 struct Tally {
     std::uint64_t calls = 0;
     std::uint64_t failed_calls = 0;
     std::uint64_t power_cuts = 0;
-    std::uint64_t tries = 0; // to connect a lane, behind its first one
-    std::uint64_t told = 0;  // calls that failed as the daemon was told to end, with these words
+    std::uint64_t tries = 0; // to connect a lane, after the first one
+    std::uint64_t told = 0;  // failed calls with the text that the daemon was told to end
 };
 
 struct Outcome {
-    std::string finding;    // empty: all was as it must be
-    std::uint64_t hash = 0; // of what happened
+    std::string finding;    // empty if there is none
+    std::uint64_t hash = 0; // of the history
     Trouble trouble = Trouble::none;
-    bool troubled = false; // it has happened
+    bool troubled = false; // the trouble has happened
     Tally tally;
     std::uint64_t syncs = 0;
 };

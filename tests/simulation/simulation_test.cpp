@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulation itself: it repeats itself, it finds what is wrong, and what may go wrong does so.
+// Tests the simulation of lanes itself: a seed always gives the same history, the model detects
+// wrong bytes, each planted fault is found, and each kind of trouble happens and makes calls fail.
+// A simulation that depends on anything but its seed, or that misses a fault, makes a test fail.
 #include "tests/simulation/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -147,7 +149,7 @@ bool does_harm(Trouble trouble) {
     return trouble != Trouble::none && trouble != Trouble::pause && trouble != Trouble::slow_sync;
 }
 
-// What a simulation does not bring about, it cannot say anything of.
+// A simulation proves nothing about a trouble that it never causes.
 TEST(Troubles, HappenAndMakeCallsFail) {
     Arena arena;
     std::set<Trouble> missing;
@@ -170,7 +172,7 @@ TEST(Connecting, IsTriedAgainAndEndingsAreTold) {
     std::uint64_t told = 0;
     for (std::uint64_t seed = 1; seed <= 3000 && (tries == 0 || told == 0); ++seed) {
         const Outcome outcome = simulate(arena, {.seed = seed});
-        if (!does_harm(outcome.trouble)) // then the slots were taken
+        if (!does_harm(outcome.trouble)) // so a retry means that strangers had the slots
             tries += outcome.tally.tries;
         told += outcome.tally.told;
     }

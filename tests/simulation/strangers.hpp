@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who reaches the port and has no secret: says nothing, nonsense, or again what honest lanes said.
+// Unauthenticated connections to the target's port. They send nothing, random bytes, or replays of
+// messages of real lanes. A connection that the target does not close in time is a finding.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -13,11 +14,11 @@ namespace rpmem::simulation {
 
 class Strangers {
 public:
-    // PORT: of their path.
+    // PORT is that of the path for these connections.
     Strangers(World& world, unsigned number, std::uint16_t port)
         : world_(world), number_(number), port_(port) {}
 
-    // What an honest initiator sends before frames: they hear it, too.
+    // Records the bytes that an authentic initiator sends before frames, for replays.
     void overhear(const Link& link, std::span<const iovec> pieces) {
         auto found =
             std::ranges::find(overheard_, &link, [](const auto& each) { return each->link; });
@@ -34,11 +35,11 @@ public:
             bytes.insert(bytes.end(), from, from + size);
         }
     }
-    // Until so many have connected, and all have been ended.
+    // Returns when all connections were made and the target has closed them.
     void run() {
         const Time max_stall = world_.random().one_of(max_stalls);
         keeps_slots_ = world_.random().chance(50);
-        world_.sleep(world_.random().below(latest_arrival)); // there may be something to repeat
+        world_.sleep(world_.random().below(latest_arrival)); // lanes may connect meanwhile
         for (unsigned came = 0; came < number_ || !here_.empty();) {
             const bool all_have_come = came == number_;
             world_.sleep(all_have_come ? tick : world_.random().below(max_stall));
@@ -53,13 +54,13 @@ public:
     }
 
 private:
-    // How many of them say something between two that come.
+    // How many messages are sent between two new connections.
     static constexpr unsigned voices = 3;
     static constexpr std::size_t max_overheard = 32;
-    // Where all goes at once, or one by one.
+    // The short pauses make all connections at almost the same time, the long ones one by one.
     static constexpr std::array<Time, 3> max_stalls{20 * microsecond, millisecond,
                                                     100 * millisecond};
-    // The network's way, and what is accepted late as there are no descriptors.
+    // A margin for the delay of the network, and for a late accept without descriptors.
     static constexpr Time patience = 5 * second;
     static constexpr Time latest_arrival = 100 * millisecond;
     static constexpr Time tick = 100 * millisecond;
@@ -73,7 +74,7 @@ private:
     struct Stranger {
         UniqueFd socket;
         Time connected;
-        const Overheard* says = nullptr; // again
+        const Overheard* says = nullptr; // the messages that it replays
         std::size_t said = 0;
         bool is_silent = false;
     };
@@ -104,8 +105,8 @@ private:
             ::send(stranger.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         stranger.said += sent > 0 ? static_cast<std::size_t>(sent) : 0;
     }
-    // From the beginning, a part of it at a time; sometimes a bit is another one, or what comes
-    // behind is from another connection.
+    // Replays the next part of the messages. Sometimes a bit is changed, or the rest is from
+    // another connection.
     void repeat(Stranger& stranger) {
         if (!overheard_.empty() && (!stranger.says || world_.random().chance(10)))
             stranger.says = overheard_[world_.random().below(overheard_.size())].get();
@@ -127,7 +128,7 @@ private:
             bytes[world_.random().below(size)] ^= std::byte{4};
         say(stranger, bytes);
     }
-    // They leave the target to end it.
+    // The target must close the connection. Returns whether it has.
     [[nodiscard]] bool is_ended(Stranger& stranger) {
         constexpr Time longest = static_cast<Time>(transport::unproven_timeout.count()) * second;
         std::array<std::byte, 256> place;
@@ -149,7 +150,7 @@ private:
     std::uint16_t port_;
     std::vector<std::unique_ptr<Overheard>> overheard_;
     std::vector<Stranger> here_;
-    bool keeps_slots_ = false; // they say the first message, and then nothing
+    bool keeps_slots_ = false; // send the first message and then nothing, to occupy slots
 };
 
 } // namespace rpmem::simulation

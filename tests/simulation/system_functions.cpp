@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the C library by which both ends reach the kernel. The linker's --wrap names
-// them so in what is linked into the program. Descriptors that are not simulated, and all when
-// nothing is, go to the kernel.
+// Replaces the functions of the C library for system calls, by the linker's --wrap. Calls for
+// simulated descriptors go to the SimulatedSystem. Other descriptors, and all calls while nothing
+// is simulated, go to the kernel.
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/simulated_system.hpp"
 
@@ -26,7 +26,7 @@ T told(T result) {
     return -1;
 }
 
-// Everybody is at the same address.
+// All ends have the same address.
 void put_name(sockaddr* name, socklen_t* size, std::uint16_t port) {
     sockaddr_in own{};
     own.sin_family = AF_INET;
@@ -121,7 +121,8 @@ STANDS_FOR(ssize_t, recv, int fd, void* place, std::size_t length, int flags) {
     return system ? told(system->receive(fd, {&whole, 1})) : __real_recv(fd, place, length, flags);
 }
 
-// What recv(2), read(2) and poll(2) are called where the compiler cannot see how large a place is.
+// With _FORTIFY_SOURCE, the compiler calls these instead of recv(2), read(2) and poll(2) where it
+// cannot prove the size of a buffer.
 STANDS_FOR(ssize_t, __recv_chk, int fd, void* place, std::size_t length, std::size_t, int flags) {
     return __wrap_recv(fd, place, length, flags);
 }
@@ -140,7 +141,7 @@ STANDS_FOR(int, shutdown, int fd, int how) {
 STANDS_FOR(int, close, int fd) {
     SimulatedSystem* const system = simulated(fd);
     if (!system && fd >= rpmem::simulation::first_descriptor)
-        return 0; // of a world that has gone
+        return 0; // a descriptor of a world that has ended
     return system ? system->close(fd) : __real_close(fd);
 }
 
@@ -214,7 +215,7 @@ STANDS_FOR(int, __poll_chk, pollfd* fds, nfds_t count, int milliseconds, std::si
     return __wrap_poll(fds, count, milliseconds);
 }
 
-// The C++ library calls it for std::chrono::steady_clock.
+// The C++ library calls this for std::chrono::steady_clock.
 TAKES_THE_PLACE_OF(int, clock_gettime, clockid_t clock, timespec* time) {
     static auto* const next = rpmem::simulation::next_of("clock_gettime", &clock_gettime);
     SimulatedSystem* const system = SimulatedSystem::current();

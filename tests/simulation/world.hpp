@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated world: fibers in the place of threads, a clock that goes on when none of them can,
-// and numbers from a seed that decide who runs next. The same seed gives the same history.
+// A simulated world: fibers instead of threads, and a clock that advances when no fiber can run.
+// Random numbers from a seed decide which fiber runs next, so a seed always gives the same history.
 #pragma once
 
 #include "tests/simulation/fiber.hpp"
@@ -25,26 +25,26 @@ constexpr Time millisecond = 1000 * microsecond;
 constexpr Time second = 1000 * millisecond;
 constexpr Time never = UINT64_MAX;
 
-// A fiber that runs so often without time going on waits for something that does not come.
+// A fiber that takes so many turns while the clock stands waits for something that never happens.
 inline constexpr std::uint64_t max_turns = 100000;
-// Nothing may take that long.
+// No event may be later than this.
 inline constexpr Time end_of_time = 1000000 * second;
 inline constexpr std::uint64_t max_fibers = 4096;
 
-// What is stopped and killed as a whole. Its threads are fibers. Those of one that is dead go on in
-// a vacuum, until they have given back their memory: nothing that they do has an effect, no wait
-// takes them time, and every deadline of theirs has passed.
+// A process, which is stopped and killed as a whole. Its threads are fibers. Fibers of a dead
+// process continue in a vacuum until they have released their memory. There, nothing that they do
+// has an effect, no wait takes time, and every deadline has passed.
 struct Process {
     std::string name;
     int pid = 0;
     bool is_stopped = false;
-    bool is_killed = false; // it stands still, and is about to be dead
+    bool is_killed = false; // it is stopped and about to be dead
     bool is_dead = false;
 };
 
 class World {
 public:
-    // TELLS: prints what happens.
+    // TELLS prints each event.
     World(std::uint64_t seed, Stacks& stacks, bool tells)
         : random_(seed), stacks_(stacks), tells_(tells) {}
     World(const World&) = delete;
@@ -52,7 +52,7 @@ public:
 
     [[nodiscard]] Random& random() { return random_; }
     [[nodiscard]] Time now() const { return now_; }
-    // What a process sees.
+    // The clock that the current process sees.
     [[nodiscard]] Time clock() {
         return is_in_vacuum() ? end_of_time + (time_in_vacuum_ += second) : now_;
     }
@@ -60,7 +60,7 @@ public:
     Fiber* start(std::string name, std::function<void()> body) {
         return start(std::move(name), process(), std::move(body));
     }
-    // PROCESS outlives the world; null: nobody's.
+    // PROCESS must outlive the world, and may be null.
     Fiber* start(std::string name, Process* process, std::function<void()> body) {
         if (free_.empty()) {
             if (lives_.size() == max_fibers)
@@ -76,12 +76,12 @@ public:
         ++living_;
         return lives_[index].fiber.get();
     }
-    // Of the fiber that runs; null: nobody's.
+    // The process of the running fiber, or null.
     [[nodiscard]] Process* process() const { return current_process_; }
     [[nodiscard]] bool is_in_vacuum() const {
         return current_process_ && current_process_->is_dead;
     }
-    // Lets fibers of PROCESS run that could not, as it was stopped or has died.
+    // Call when PROCESS was continued or has died. Its fibers can run again.
     void look_again_at(const Process& process) {
         std::erase_if(stopped_, [&](std::size_t index) {
             const bool goes_on = lives_[index].process == &process;
@@ -94,12 +94,12 @@ public:
                 if (life.process == &process)
                     wake(life);
     }
-    // Runs ACTION at TIME, in no fiber.
+    // Runs ACTION at TIME, outside of any fiber.
     void at(Time time, std::function<void()> action) {
         events_.push_back({std::max(time, now_), event_count_++, std::move(action)});
         std::push_heap(events_.begin(), events_.end());
     }
-    // Until all fibers have ended, or the world has to.
+    // Runs until all fibers have ended, or until a finding ends the world.
     void run() {
         while (living_ > 0 && !is_over_) {
             if (!ready_.empty()) {
@@ -113,7 +113,7 @@ public:
         }
     }
 
-    // By fibers. The one that calls goes on when somebody wakes it, or at UNTIL.
+    // For fibers: the calling fiber continues when it is woken, or at UNTIL.
     void block(Time until) {
         Life& life = life_of(current_);
         life.is_blocked = true;
@@ -122,7 +122,7 @@ public:
         if (is_in_vacuum()) {
             wake(life);
         } else if (until != never) {
-            // Two words: more would not fit into a std::function without an allocation.
+            // The captures are two words. More would make std::function allocate memory.
             const auto index = static_cast<std::uint64_t>(&life - lives_.data());
             at(until, [this, key = number * max_fibers + index] {
                 Life& sleeper = lives_[key % max_fibers];
@@ -138,7 +138,7 @@ public:
             block(end);
         while (now_ < end && !is_in_vacuum());
     }
-    // Others may run; time does not go on.
+    // Other fibers may run. The clock does not advance.
     void yield() {
         Life& life = life_of(current_);
         life.is_blocked = true;
@@ -146,16 +146,17 @@ public:
         take_turn();
         current_->leave();
     }
-    // Whoever may call this without end calls it: the world ends if time does not go on meanwhile.
+    // A loop that might never end must call this. The world ends if the clock does not advance in
+    // max_turns calls.
     void take_turn() {
         if (++turns_ < max_turns)
             return;
         find("somebody runs without end, and time does not go on");
         is_over_ = true;
-        current_->leave(); // for ever
+        current_->leave(); // does not return
     }
     [[nodiscard]] Fiber* current() const { return current_; }
-    // One that has ended is passed over.
+    // Ignores a fiber that has ended.
     void wake(const Fiber* fiber) {
         for (Life& life : lives_)
             if (fiber && life.fiber.get() == fiber)
@@ -164,9 +165,9 @@ public:
     void wake_all() {
         for (Life& life : lives_)
             wake(life);
-    } // each looks at what it waits for
+    } // each checks its own condition
 
-    // In the place of descriptors that become readable.
+    // Flags simulate descriptors that become readable.
     [[nodiscard]] int add_flag() {
         flags_.push_back(false);
         return static_cast<int>(flags_.size() - 1);
@@ -177,7 +178,7 @@ public:
     }
     [[nodiscard]] bool is_raised(int flag) const { return flags_[static_cast<std::size_t>(flag)]; }
 
-    // What must not happen. The first one counts.
+    // Records a finding. Only the first one is kept.
     void find(std::string text) {
         if (tells_)
             fmt::print("!!! {}\n", text);
@@ -186,7 +187,7 @@ public:
     }
     [[nodiscard]] const std::string& finding() const { return finding_; }
 
-    // Becomes part of the history. TEXT is a format of fmt with places for the numbers.
+    // Adds an event to the history. TEXT is a format of fmt for the numbers.
     void note(const char* text, std::uint64_t one = 0, std::uint64_t two = 0,
               std::uint64_t three = 0) {
         std::uint64_t value = hash_;
@@ -200,7 +201,7 @@ public:
                        current_ ? current_->name() : "-",
                        fmt::format(fmt::runtime(text), one, two, three));
     }
-    // Of all that was noted, and when.
+    // The hash of all events and their times.
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
 private:
@@ -219,7 +220,7 @@ private:
     };
     struct Event {
         Time time;
-        std::uint64_t number; // of two at the same time the older one goes first
+        std::uint64_t number; // of two events at the same time, the older one runs first
         std::function<void()> action;
         bool operator<(const Event& other) const { // a heap has the largest on top
             return time != other.time ? time > other.time : number > other.number;
@@ -269,14 +270,14 @@ private:
     std::vector<Life> lives_;
     std::vector<std::size_t> free_;    // indices of lives_ whose fibers have ended
     std::vector<std::size_t> ready_;   // indices of lives_
-    std::vector<std::size_t> stopped_; // likewise: they could run, and their processes may not
+    std::vector<std::size_t> stopped_; // indices of fibers that are ready, of stopped processes
     std::vector<Event> events_;        // a heap
     std::uint64_t event_count_ = 0;
     std::size_t living_ = 0;
     Fiber* current_ = nullptr;
     Process* current_process_ = nullptr;
     std::vector<bool> flags_;
-    std::uint64_t turns_ = 0; // since the clock went on
+    std::uint64_t turns_ = 0; // since the clock advanced
     bool is_over_ = false;
     std::string finding_;
     std::uint64_t hash_ = 0;

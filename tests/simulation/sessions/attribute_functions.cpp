@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the C library for extended attributes: see file_functions.cpp. A write becomes
-// durable with fsync(2) of its file.
+// Replaces the functions of the C library for extended attributes, see file_functions.cpp. A write
+// becomes durable with fsync(2) of its file.
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
 #include "tests/simulation/sessions/planted.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Observes the lanes of the program: when the target has acknowledged a range of a call for the
-// first time, and when the call has noticed a loss. It knows nothing of CallBound, so that it can
-// judge it. What lanes do comes from watch_functions.cpp.
+// Observes the lanes of the program: when the target acknowledged a range of a call for the first
+// time, and when the call detected a loss. It does not use CallBound, so that it can check it.
+// watch_functions.cpp reports the operations of lanes.
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
@@ -19,26 +19,26 @@ using Ranges = std::vector<initiator::PoolRange>; // offsets include the header
 
 // The time of a call without a newly acknowledged range.
 struct Silence {
-    Time since;                    // when the call began, or knew such a range
-    Time until = 0;                // likewise, or when it ended
-    std::optional<Time> noticed{}; // the first loss meanwhile
-    Time took = 0;                 // the login of the session that was lost then
-    Time stopped = 0;              // of the process, meanwhile
-    Time resumed = 0;              // when the process went on the last time
+    Time since;                    // when the call began, or such a range was acknowledged
+    Time until = 0;                // when such a range was acknowledged, or the call ended
+    std::optional<Time> noticed{}; // when the first loss meanwhile was detected
+    Time took = 0;                 // how long the login of the lost session took
+    Time stopped = 0;              // how long the process was stopped meanwhile
+    Time resumed = 0;              // when the process was last continued
 };
 
 // One call of the API.
 struct WatchedCall {
     Time began;
-    std::vector<Silence> silences; // the last one goes on
-    std::uint64_t max_frames = 0;  // that its own operation had acknowledged in one session
+    std::vector<Silence> silences; // the last one has not ended
+    std::uint64_t max_frames = 0; // maximum of acknowledged frames of its own operation per session
 };
 
-// What one operation of a lane has come to.
+// The result of one operation of a lane.
 struct LaneOperation {
-    Ranges before;        // that were not acknowledged, and what the operation has sent
-    Ranges after;         // those of them that still are not
-    std::uint64_t frames; // acknowledged of the call's own operation, which each session repeats
+    Ranges before;        // unacknowledged ranges before it, and those that it has sent
+    Ranges after;         // those of them that are still unacknowledged
+    std::uint64_t frames; // acknowledged frames of the call's own operation, which sessions repeat
     bool has_failed;
 };
 
@@ -52,7 +52,7 @@ public:
     CallWatch(const CallWatch&) = delete;
     CallWatch& operator=(const CallWatch&) = delete;
 
-    // Null: the fiber that runs makes no call that is watched.
+    // Returns null if the running fiber makes no watched call.
     [[nodiscard]] static CallWatch* current() {
         return running && running->calls_.contains(running->world_.current()) ? running : nullptr;
     }
@@ -68,11 +68,11 @@ public:
         calls_.erase(call);
         return ended;
     }
-    // The call writes this range.
+    // The call will send this range.
     void passed(const Range& range) {
         std::fill_n(place_of(target::header_size + range.offset), range.length, true);
     }
-    // Something of the lane was passed to a call and is not known to be durable.
+    // Returns whether bytes of the lane were passed to a call and are not known to be durable.
     [[nodiscard]] bool has_unacknowledged(unsigned lane) const {
         const auto first =
             owed_.begin() +
@@ -95,7 +95,7 @@ public:
                 }
         for (const auto& [offset, length] : operation.after)
             std::fill_n(is_left_.begin() + static_cast<std::ptrdiff_t>(offset), length, false);
-        // It knows of both when the operation has ended.
+        // The call learns both only when the operation ends.
         if (is_new) {
             call.silences.back().until = world_.now();
             call.silences.push_back({.since = world_.now(), .took = took_});
@@ -105,7 +105,7 @@ public:
     }
 
     void login_begins() { login_began_ = world_.now(); }
-    // A call has got the session that the last login led to.
+    // A call has the session of the last login.
     void session_is_up() {
         if (!login_began_)
             return;
@@ -115,7 +115,7 @@ public:
             if (Silence& silence = call.silences.back(); !silence.noticed)
                 silence.took = std::max(silence.took, took_);
     }
-    // The process was stopped for TIME, and goes on.
+    // The process was stopped for TIME and continues.
     void resumed(Time time) {
         for (auto& [fiber, call] : calls_) {
             call.silences.back().stopped += time;
@@ -134,7 +134,7 @@ private:
     std::vector<std::uint8_t> owed_;    // by byte: passed to a call, and not acknowledged since
     std::vector<std::uint8_t> is_left_; // by byte, within operated()
     std::map<const Fiber*, WatchedCall> calls_;
-    Time took_ = 0; // from the login on, until the session was up
+    Time took_ = 0; // from the start of the last login until its session was up
     std::optional<Time> login_began_;
 };
 

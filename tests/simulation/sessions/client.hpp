@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that has the pool open: its threads store, and call the library. What each call returns
-// is held against the model, and against what has gone wrong so far.
+// A simulated program with an open pool. Its threads store and call the real library. Each result
+// is checked against the model, and against the faults that have happened so far.
 #pragma once
 
 #include "librpmem/connection/link_thread.hpp"
@@ -13,7 +13,7 @@
 
 namespace rpmem::simulation::sessions {
 
-// Returns why a call may not end so; empty if it may.
+// Returns why a call may not end like this, or an empty string if it may.
 using Judge = std::function<std::string(const CallEnd& end)>;
 
 struct Calls {
@@ -25,7 +25,7 @@ inline initiator::Settings settings_of(const Plan& plan) {
     initiator::Settings settings =
         initiator::read_settings([](const char*) -> const char* { return nullptr; });
     settings.enable_verbs = false;
-    settings.ssh_transport = initiator::SshTransport::libssh2; // of which nothing is used
+    settings.ssh_transport = initiator::SshTransport::libssh2; // not used, see start_channel()
     settings.connect_timeout = plan.connect_timeout;
     settings.operation_timeout = plan.operation_timeout;
     settings.peer_timeout = plan.peer_timeout;
@@ -42,7 +42,7 @@ public:
         : world_(world), plan_(plan), model_(model), watch_(watch), memory_(memory),
           log_(std::move(log)), judge_(std::move(judge)) {}
 
-    // By the first thread of the program.
+    // Runs the first thread of the program.
     void run() {
         initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
         auto opened = open(heartbeats);
@@ -63,7 +63,7 @@ public:
     }
     [[nodiscard]] const Calls& calls() const { return calls_; }
     [[nodiscard]] bool has_opened() const { return pool_ != nullptr; }
-    // The pool was closed, and all is durable.
+    // Returns whether the pool was closed, so that everything is durable.
     [[nodiscard]] bool has_closed() const { return has_closed_; }
 
 private:
@@ -77,7 +77,7 @@ private:
                                                  .lanes = plan_.lanes,
                                                  .command = "rpmemd"};
         Result<std::unique_ptr<initiator::Pool>> opened;
-        // Nothing but a program tries to open again.
+        // The library does not retry an open, so the program does.
         for (unsigned i = 0; i < max_tries_to_open && !world_.is_in_vacuum(); ++i) {
             opened = initiator::Pool::open(arguments, nullptr, settings_of(plan_),
                                            {.log = log_, .heartbeats = &heartbeats});
@@ -117,7 +117,7 @@ private:
         case 1:
         case 2:
             return drain(lane);
-        case 3: // for a later call, or for none
+        case 3: // a store without a call
             static_cast<void>(model_.store(lane, range));
             return;
         case 4:
@@ -132,7 +132,7 @@ private:
     [[nodiscard]] static std::size_t place_of(const Range& range) {
         return range.offset + target::header_size;
     }
-    // A call begins that may send the range.
+    // Call before a call that may send the range.
     void pass(unsigned lane, const Range& range) {
         model_.passed(lane, range);
         watch_.passed(range);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All connections to the target, those of ssh and those of lanes, and what goes wrong with them.
+// All simulated connections to the target, of ssh and of lanes, and the faults of these
+// connections.
 #pragma once
 
 #include "tests/simulation/sessions/login.hpp"
@@ -17,7 +18,7 @@ public:
     Connections(const Connections&) = delete;
     Connections& operator=(const Connections&) = delete;
 
-    // IS_UP: the target is.
+    // IS_UP tells whether the target has power.
     void add(Link& link, bool is_up) {
         links_.push_back(&link);
         if (world_.now() < down_until_)
@@ -35,7 +36,7 @@ public:
             add(*link, is_up);
         logins_.push_back(login);
     }
-    // When what is sent now arrives at the earliest, beside its delay.
+    // The earliest time at which bytes that are sent now can arrive, without their delay.
     [[nodiscard]] Time usable_at() const { return std::max(world_.now(), down_until_); }
 
     void cut_lanes() {
@@ -65,7 +66,7 @@ public:
                 kernels_give_up(*link);
         }
     }
-    // The target knows none of them any more. Their initiators learn that after TIME.
+    // The target has forgotten all connections. The initiators get a reset after TIME.
     void forget_all(Time time) {
         for (Link* const link : links_)
             silence(*link);
@@ -76,8 +77,8 @@ public:
                 login->end(Login::status_of_ssh);
         });
     }
-    // Until then each new lane is connected and lost: by a reset, or it falls silent. MUTE: so many
-    // percent of them before anything is acknowledged, the others at any time.
+    // For TIME, each new lane connects and is lost: by a reset, or without an error. MUTE percent
+    // of them are lost before their first acknowledgement, the others at any time.
     void let_lanes_die_for(Time time, bool by_reset, unsigned mute) {
         dying_until_ = std::max(dying_until_, world_.now() + time);
         die_by_reset_ = by_reset;
@@ -90,8 +91,8 @@ private:
         for (const Side side : {Side::initiator, Side::target})
             link.silence(side);
     }
-    // Each of the connections that are there, with some chance; all of them, as often as not. What
-    // ssh carries is one of them.
+    // Calls ACTION for all existing connections, or for a random half of them. The three links of a
+    // login count as one connection.
     template <typename Do>
     void on_some(Do action) {
         const unsigned chance = world_.random().chance(50) ? 100 : 50;
@@ -108,7 +109,7 @@ private:
             return &link == login->input || &link == login->output || &link == login->error;
         });
     }
-    // By TCP_USER_TIMEOUT and keepalive, which lanes have and ssh has not.
+    // TCP_USER_TIMEOUT and keepalive end the connection. Lanes set them, ssh does not.
     void kernels_give_up(Link& link) {
         if (is_login(link))
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The disk under the files of the target: a sync takes its time, and may fail.
+// The simulated disk of the target's files: syncs take time and may fail.
 #pragma once
 
 #include "tests/simulation/file_system.hpp"
@@ -15,19 +15,19 @@ class Disk {
 public:
     explicit Disk(World& world) : world_(world), slowest_(world.random().one_of(speeds)) {}
 
-    // From now on a sync of the pool fails, or one takes so long.
+    // The next sync of the pool fails, or the next sync takes this time.
     void fail_next() { fails_next_ = true; }
     void slow_next(Time time) { next_takes_ = time; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
-    // When the last sync that takes long has ended, or will.
+    // When the last slow sync ended or will end.
     [[nodiscard]] Time slow_until() const { return slow_until_; }
-    // Until when the kernel is busy with a sync of PROCESS, which cannot end before.
+    // PROCESS cannot end before this time, because the kernel is busy with its sync.
     [[nodiscard]] Time busy_until(const Process& process) const {
         const auto found = busy_until_.find(&process);
         return found == busy_until_.end() ? 0 : found->second;
     }
 
-    // What is there now becomes durable. 0, or an errno value.
+    // Makes the current bytes durable. Returns 0 or an errno value.
     int sync(const std::shared_ptr<Node>& node, std::size_t offset, std::size_t length) {
         if (world_.is_in_vacuum())
             return EIO;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the C library by which the target reaches its files, and of libpmem by which it
-// makes a pool durable: see system_functions.cpp. For processes of a simulation there are no other
-// files than those of its FileSystem.
+// Replaces the functions of the C library for files, and those of libpmem that make a pool durable,
+// see system_functions.cpp. Processes of a simulation see only the files of its FileSystem.
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
 #include "tests/simulation/sessions/planted.hpp"
@@ -35,7 +34,7 @@ Machine* simulated(int fd) { return fd >= first_descriptor ? Machine::current() 
 
 OpenFile* file_of(Machine& machine, int fd) { return machine.system().file(fd).get(); }
 
-// Where PATH begins; null if DIRECTORY is no directory.
+// Returns the node where PATH begins, or null if DIRECTORY is not open.
 std::shared_ptr<Node> start_of(Machine& machine, int directory) {
     if (directory < first_descriptor)
         return machine.system().files().root();
@@ -56,7 +55,7 @@ int open_at(Machine& machine, int directory, std::string path, int flags, mode_t
     if (!node && (flags & O_CREAT) == 0)
         return -ENOENT;
     if (!node)
-        node = files.make_file(*from, path, mode); // names only, beneath a directory
+        node = files.make_file(*from, path, mode); // PATH is a name without directories
     if ((flags & O_CREAT) != 0)
         node->changed = machine.seconds();
     std::string full = directory >= first_descriptor
@@ -82,7 +81,7 @@ int fill(const Node& node, struct stat* status) {
     return 0;
 }
 
-// FILE is null where the kernel has closed what a process had that is no more.
+// FILE is null if the kernel has closed the descriptors of a dead process.
 int fill(const OpenFile* file, struct stat* status) {
     return file ? fill(*file->node, status) : told(-EBADF);
 }
@@ -114,7 +113,7 @@ int lock(OpenFile& file, int operation) {
     return 0;
 }
 
-// In the place of DIR.
+// The simulated DIR.
 struct Listing {
     int fd;
     std::vector<std::string> names;
@@ -122,7 +121,8 @@ struct Listing {
     dirent entry{};
 };
 
-// Pages of secrets come and go: to ask the kernel for each takes as long as what is simulated.
+// Pages for secrets are mapped often. Mapping each with the kernel takes as long as the simulation
+// itself, so they are reused.
 struct SmallPages {
     std::set<void*> all;
     std::vector<void*> spare;
@@ -207,7 +207,7 @@ STANDS_FOR(ssize_t, pwrite, int fd, const void* data, std::size_t length, off_t 
     const auto bytes = file->node->bytes();
     const auto begin = static_cast<std::size_t>(offset);
     if (begin + length > bytes.size())
-        return told(-ENOSPC); // whoever writes has allocated before
+        return told(-ENOSPC); // the daemon allocates before it writes
     std::memcpy(bytes.data() + begin, data, length);
     file->node->changed = machine->seconds();
     return static_cast<ssize_t>(length);
@@ -231,7 +231,7 @@ STANDS_FOR(int, fsync, int fd) {
     const auto file = machine->system().file(fd);
     const auto attributes = file ? file->node->attributes : std::map<std::string, std::string>();
     const int code = sync_all(*machine, fd);
-    if (code == 0) // fdatasync(2) leaves them
+    if (code == 0) // fdatasync(2) does not sync attributes
         file->node->durable_attributes = attributes;
     return told(-code);
 }
@@ -305,7 +305,7 @@ STANDS_FOR(int, closedir, DIR* listed) {
     return ::close(listing->fd);
 }
 
-// /proc/self/fd/N, and what only a kernel knows.
+// Only links of /proc/self/fd are simulated.
 STANDS_FOR(ssize_t, readlink, const char* path, char* place, std::size_t size) {
     constexpr std::string_view descriptors = "/proc/self/fd/";
     Machine* const machine = Machine::current();
@@ -323,7 +323,7 @@ STANDS_FOR(ssize_t, __readlink_chk, const char* path, char* place, std::size_t s
     return __wrap_readlink(path, place, size);
 }
 
-// A part is mapped from the file in the kernel's memory that has its bytes.
+// A part is mapped from the memfd that has its bytes.
 STANDS_FOR(void*, mmap, void* address, std::size_t length, int protection, int flags, int fd,
            off_t offset) {
     const bool is_small = fd < 0 && !address && length <= page && Machine::current();

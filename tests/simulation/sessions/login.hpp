@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ssh carries between a Channel and a daemon, in both directions, until one of them ends or
-// the connection is cut.
+// A simulated login by ssh. It connects a Channel with a daemon until one of them ends or the
+// connection is lost.
 #pragma once
 
 #include "librpmem/session/channel.hpp"
@@ -12,9 +12,9 @@ struct Login {
     Link* input;
     Link* output;
     Link* error;
-    Process* daemon = nullptr;   // null: it has not been started
-    bool other_user = false;     // of the target, with another state-dir
-    std::optional<int> status{}; // of the remote command, as ssh tells it
+    Process* daemon = nullptr;   // null before its start
+    bool other_user = false;     // a user of the target with another state-dir
+    std::optional<int> status{}; // of the remote command, as ssh reports it
 
     static constexpr int status_of_ssh = 255;
 
@@ -22,7 +22,7 @@ struct Login {
         if (!status)
             status = with_status;
     }
-    // The connection under it has gone. Both ends see that it has ended.
+    // Loses the connection. Both ends see its end.
     void cut() {
         end(status_of_ssh);
         for (Link* const link : {input, output, error})

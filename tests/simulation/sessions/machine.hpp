@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What file_functions.cpp and process_functions.cpp ask: the machine that a process runs on.
+// The simulated machine of a process. file_functions.cpp and process_functions.cpp forward calls to
+// it.
 #pragma once
 
 #include "tests/simulation/sessions/disk.hpp"
@@ -10,7 +11,7 @@
 
 namespace rpmem::simulation {
 
-// Where a process has mapped the bytes of a part.
+// A mapping of the bytes of a part.
 struct MappedPart {
     const std::byte* begin;
     std::size_t length;
@@ -27,7 +28,7 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    // Null: the caller belongs to no process, and asks the kernel.
+    // Returns null if the caller belongs to no process. Then calls go to the kernel.
     [[nodiscard]] static Machine* current() {
         return running && running->world_.process() ? running : nullptr;
     }
@@ -35,21 +36,21 @@ public:
     [[nodiscard]] World& world() { return world_; }
     [[nodiscard]] Disk& disk() { return disk_; }
 
-    // Processes, by their numbers, which are not used again.
+    // Creates a process. Process ids are not reused.
     Process& make_process(std::string name) {
         processes_.push_back(std::make_unique<Process>(Process{
             .name = std::move(name), .pid = first_pid + static_cast<int>(processes_.size())}));
         return *processes_.back();
     }
-    // Null: there is none (any more).
+    // Returns null if there is no such process or it is dead.
     [[nodiscard]] Process* find_process(int pid) const {
         const auto index = static_cast<std::size_t>(pid - first_pid);
         return pid >= first_pid && index < processes_.size() && !processes_[index]->is_dead
                    ? processes_[index].get()
                    : nullptr;
     }
-    // As SIGKILL. The process stands still at once, and is gone when the kernel has ended what it
-    // was doing for it.
+    // Does the same as SIGKILL. The process stops at once. It is dead when the kernel has finished
+    // its running system call.
     void kill(Process& process) {
         if (process.is_dead || std::exchange(process.is_killed, true))
             return;
@@ -64,17 +65,17 @@ public:
         system_.end(process);
     }
 
-    // Seconds since the epoch: the clock on the wall, which somebody may set.
+    // The time of day in seconds since the epoch, which set_clock() changes.
     [[nodiscard]] std::int64_t seconds() const {
         return 1700000000 + wall_offset_ + static_cast<std::int64_t>(world_.now() / second);
     }
     void set_clock(std::int64_t offset) { wall_offset_ = offset; }
-    // Number of the boot.
+    // The number of the boot.
     unsigned boot = 1;
 
-    // Told of each store to the medium of a pool.
+    // Called for each store to the medium of a pool.
     std::function<void(const Node&)> writes;
-    // Told of each sync of a pool's data, before it begins. It may kill the process.
+    // Called before each sync of a pool's data. It may kill the process.
     std::function<void()> syncs;
     std::vector<MappedPart> mapped;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// session_simulation --seed N: what happens with this seed, line by line.
-// session_simulation --seeds FIRST COUNT: whether anything is found with these; --fault NAME plants
-// a fault.
+// Runs simulations of sessions: see simulation.hpp. Exits with 1 if a seed has a finding.
+//   session_simulation --seed N             prints each event of one seed
+//   session_simulation --seeds FIRST COUNT  prints the findings of several seeds
+//   --fault NAME                            plants a fault
 #include "tests/simulation/sessions/simulation.hpp"
 
 #include <CLI/CLI.hpp>

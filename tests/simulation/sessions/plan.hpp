@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed chooses for a pool, its initiator, its target, and what goes wrong.
+// The plan that a seed chooses before the simulation starts: sizes, network, timeouts and faults.
 #pragma once
 
 #include "tests/simulation/plan.hpp"
@@ -17,21 +17,21 @@ inline Time time_of(milliseconds time) { return static_cast<Time>(time.count()) 
 enum class Fault {
     cut_lanes, // connections of lanes are reset
     cut_login, // ssh ends
-    half_open, // connections that are there fall silent, in one direction or in both
-    outage,    // nothing arrives for a while, and then all does
+    half_open, // existing connections lose everything, in one direction or in both
+    outage,    // nothing arrives for a while, then everything does
     kill,      // SIGKILL to a daemon
     terminate, // SIGTERM
     stop_target,
     stop_initiator,
-    power_cut,      // of the target; it comes back later
+    power_cut,      // the target loses power and starts again later
     disk_error,     // a sync of the pool fails
     slow_disk,      // a sync takes long
-    intruder,       // somebody else wants the pool
-    clock_jump,     // somebody sets the target's clock
-    dying_sessions, // for a while each one comes up, and is lost again
-    restore,        // the target loses power, and comes back with an older backup of the part
-    rename,         // the part gets another name, and the pool set with it
-    lost_state,     // state-dir is gone, and a new one is empty
+    intruder,       // another initiator opens the pool
+    clock_jump,     // the target's clock is set
+    dying_sessions, // for a while each session starts and is lost again
+    restore,        // the target loses power and starts with an older backup of the part
+    rename,         // the part is renamed, also in the pool set
+    lost_state,     // state-dir is removed
     no_state,       // state-dir cannot be used for a while
     count,
 };
@@ -40,7 +40,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Fault::count)>
     "stop_target", "stop_initiator", "power_cut", "disk_error", "slow_disk",  "intruder",
     "clock_jump",  "dying_sessions", "restore",   "rename",     "lost_state", "no_state"};
 
-// Faults of the code, planted to see that they are found: see planted_functions.cpp.
+// Planted faults, which the simulation must find: see planted_functions.cpp.
 enum class Planted {
     none,
     replay_misses_lane,
@@ -53,9 +53,9 @@ enum class Planted {
     no_incarnation,
     close_without_drain,
     hidden_loss,
-    no_bound,            // each loss starts the time of a call anew
+    no_bound,            // each loss restarts the time limit of a call
     claim_by_path,       // the record of a pool is a file in state-dir, named after the part's path
-    no_inode_generation, // a part is known by its inode number alone
+    no_inode_generation, // a part is identified only by its inode number
     count,
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count)> planted_names{
@@ -67,7 +67,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count
 struct PlannedFault {
     Fault fault;
     Time at;
-    Time time; // how long it lasts
+    Time time; // duration
     bool toward_initiator;
     bool toward_target;
 };
@@ -96,7 +96,7 @@ inline constexpr std::array<Time, 5> pauses{0, microsecond, millisecond, 100 * m
 inline constexpr std::array<std::uint64_t, 4> reconnect_times{10, 20, 40, 60}; // seconds
 inline constexpr std::array<std::uint64_t, 3> reconnect_delays{10, 100, 500};
 
-// Most faults are soon over, some last as long as anybody's patience, or longer.
+// Most faults are short. Some last as long as a timeout, or longer.
 inline Time time_of_fault(Random& random) {
     constexpr std::array<Time, 6> most{second,     2 * second,  2 * second,
                                        5 * second, 15 * second, 120 * second};
@@ -107,14 +107,14 @@ inline std::vector<PlannedFault> make_faults(Random& random, Time span) {
     std::vector<PlannedFault> faults(random.chance(5) ? 0 : random.between(1, 4));
     for (PlannedFault& fault : faults) {
         fault.fault = static_cast<Fault>(random.below(static_cast<std::uint64_t>(Fault::count)));
-        // Behind another one, while what it has done is being mended.
+        // Half of the later faults happen shortly after the one before, during its recovery.
         const bool follows = &fault != faults.data() && random.chance(50);
         fault.at = follows ? (&fault - 1)->at + random.below(second) : random.below(span);
         fault.time = time_of_fault(random);
         const bool may_outlast =
             fault.fault == Fault::stop_target || fault.fault == Fault::dying_sessions;
         if (may_outlast && random.chance(50))
-            fault.time = (20 + random.below(100)) * second; // longer than anybody waits
+            fault.time = (20 + random.below(100)) * second; // often longer than the timeouts
         fault.toward_target = random.chance(60);
         fault.toward_initiator = !fault.toward_target || random.chance(50);
     }

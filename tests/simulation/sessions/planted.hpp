@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fault of the code is planted: see planted_functions.cpp.
+// The faults that are planted in the code: see planted_functions.cpp.
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
@@ -7,17 +7,17 @@
 
 namespace rpmem::simulation::sessions {
 
-// From now on, in this process.
+// Plants a fault in this process from now on.
 void plant(Planted planted);
-// The program closes its pool.
+// Call when the program closes its pool.
 void tell_of_close();
-// flock(2) succeeds always.
+// Returns whether flock(2) always succeeds.
 [[nodiscard]] bool locks_nothing();
-// No file has attributes.
+// Returns whether no file has attributes.
 [[nodiscard]] bool lacks_attributes();
-// Each loss starts the time of a call anew.
+// Returns whether each loss restarts the time limit of a call.
 [[nodiscard]] bool renews_at_each_loss();
-// In the place of FrameLane::drain().
+// Is called instead of FrameLane::drain().
 [[nodiscard]] int planted_drain(initiator::FrameLane* lane);
 
 } // namespace rpmem::simulation::sessions

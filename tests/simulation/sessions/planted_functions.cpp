@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in the code of both ends. The linker's --wrap puts these functions in the place of the
-// ones that they call: see CMakeLists.txt.
+// Planted faults in the code of both ends. The linker's --wrap replaces functions of the product by
+// these, which call the original ones: see CMakeLists.txt.
 #include "common/transport/transport.hpp"
 #include "librpmem/lanes/lane_set.hpp"
 #include "librpmem/session/session.hpp"
@@ -23,14 +23,14 @@ struct KnownLane {
     unsigned index;
     const LaneSet* lanes;
     bool has_drained = false;
-    std::vector<PoolRange> believed{}; // to be acknowledged, by a planted fault
+    std::vector<PoolRange> believed{}; // ranges that a planted fault takes for acknowledged
 };
 
 struct State {
     Planted planted = Planted::none;
     bool is_closing = false;
     std::map<const FrameLane*, KnownLane> lanes{};
-    const LaneSet* first = nullptr; // those of the first generation
+    const LaneSet* first = nullptr; // the lanes of the first generation
 };
 State state;
 
@@ -39,8 +39,8 @@ bool is_later_generation(const FrameLane* lane) {
     return known != state.lanes.end() && known->second.lanes != state.first;
 }
 
-// The lane beside LANE, of the same generation; null: there is none. Those of earlier generations
-// may be gone.
+// Returns the lane beside LANE, or null if there is none. It is of the same generation, because
+// lanes of earlier ones may have been destroyed.
 const FrameLane* neighbour(const FrameLane* lane) {
     const auto own = state.lanes.find(lane);
     if (own == state.lanes.end())
@@ -141,7 +141,7 @@ Result<> planted_adopt(target::Registration* registration, const target::PoolUse
     used.created = used.created || state.planted == Planted::no_incarnation;
     for (target::PartIdentity& part : used.parts) {
         if (state.planted == Planted::claim_by_path)
-            part.inode = 0; // as that of a device, which is known by its path
+            part.inode = 0; // like a device, which is identified by its path
         if (state.planted == Planted::no_inode_generation)
             part.inode_generation = 0;
     }

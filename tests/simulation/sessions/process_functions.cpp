@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions by which processes know themselves, each other, the time and chance: see
-// system_functions.cpp.
+// Replaces functions of the C library for processes, signals, time and random numbers, and some of
+// the product: see system_functions.cpp.
 #include "common/base/log.hpp"
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
@@ -30,7 +30,7 @@ long told(long result) {
 long wait_or_wake(Machine& machine, const std::uintptr_t (&arguments)[6]) {
     const auto* const word = reinterpret_cast<const std::uint32_t*>(arguments[0]);
     if (static_cast<int>(arguments[1]) != FUTEX_WAIT_PRIVATE)
-        machine.world().wake_all(); // each looks at what it waits for
+        machine.world().wake_all(); // each fiber checks its own condition
     else if (__atomic_load_n(word, __ATOMIC_SEQ_CST) == static_cast<std::uint32_t>(arguments[2]))
         machine.world().block(machine.world().now() + rpmem::simulation::second);
     return 0;
@@ -63,7 +63,7 @@ STANDS_FOR(long, syscall, long number, ...) {
         return 0;
     }
     if (machine && number == cachestat_number)
-        return told(-ENOSYS); // as in kernels before 6.5
+        return told(-ENOSYS); // like kernels before 6.5
     return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
                           arguments[4], arguments[5]);
 }
@@ -92,7 +92,7 @@ STANDS_FOR(ssize_t, getrandom, void* place, std::size_t size, unsigned flags) {
     return static_cast<ssize_t>(size);
 }
 
-// Nobody has a name.
+// Users have no names in a simulation.
 STANDS_FOR(int, getpwuid_r, uid_t user, passwd* entry, char* buffer, std::size_t size,
            passwd** found) {
     if (!Machine::current())
@@ -106,7 +106,7 @@ STANDS_FOR(int, signalfd, int fd, const sigset_t* set, int flags) {
     return machine ? machine->system().open_flag(true) : __real_signalfd(fd, set, flags);
 }
 
-// Nobody changes a part behind the back of its daemon.
+// Parts are not changed while a daemon has them open, so inotify(7) is not simulated.
 STANDS_FOR(int, inotify_init1, int flags) {
     return Machine::current() ? static_cast<int>(told(-EMFILE)) : __real_inotify_init1(flags);
 }
@@ -117,7 +117,7 @@ STANDS_FOR(int, inotify_add_watch, int fd, const char* path, std::uint32_t mask)
 
 namespace rpmem::simulation {
 
-// Without a wait or a lock: what happens is the same whether it is told or not.
+// Writes the log without a wait or a lock, so that the history does not depend on the log.
 using Write = void(const Log*, LogLevel, std::string_view, std::string_view);
 Write real_write __asm__(
     "__real__ZNK5rpmem3Log5writeENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEES5_");
@@ -133,7 +133,7 @@ void simulated_write(const Log* log, LogLevel level, std::string_view kind, std:
                    text);
 }
 
-// In the place of /proc/locks.
+// Replaces the search in /proc/locks.
 using Holder = Result<std::optional<pid_t>>(int, int);
 Holder real_holder __asm__("__real__ZN5rpmem6target16exclusive_holderEii");
 Holder simulated_holder __asm__("__wrap__ZN5rpmem6target16exclusive_holderEii");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The simulation of one seed: it builds both ends and causes the faults of the plan.
 #include "tests/simulation/sessions/simulation.hpp"
 
 #include "common/base/call_within.hpp"
@@ -10,7 +11,7 @@
 namespace rpmem::simulation::sessions {
 namespace {
 
-constexpr Time max_login = 300 * millisecond; // ssh, beside what the network takes
+constexpr Time max_login = 300 * millisecond; // of ssh itself, without the network
 
 class Simulation {
 public:
@@ -61,14 +62,14 @@ public:
         return outcome_;
     }
 
-    // As ssh: what goes wrong is told by the channel.
+    // Logs in like ssh. Failures show only in the channel.
     Result<std::unique_ptr<initiator::Channel>> log_in() {
         if (world_.is_in_vacuum())
             return fail(ErrorClass::link_lost, ECONNRESET, "this process has ended");
         ++outcome_.logins;
         world_.note("logs in");
         Conditions conditions = plan_.conditions;
-        conditions.partial = 0; // what a pipe takes at once
+        conditions.partial = 0; // a pipe accepts this much at once
         conditions.capacity = std::size_t{64} * 1024;
         auto login = std::make_shared<Login>(Login{.input = &system_.make_link(conditions),
                                                    .output = &system_.make_link(conditions),
@@ -131,7 +132,7 @@ private:
             return machine_.disk().slow_next(fault.time);
         case Fault::intruder:
             return intrude();
-        case Fault::clock_jump: { // by less than a day, after which records are removed
+        case Fault::clock_jump: { // by less than a day, because records older than that are removed
             const auto hours = static_cast<std::int64_t>(world_.random().below(26));
             return machine_.set_clock((hours - 3) * 3600);
         }
@@ -168,8 +169,7 @@ private:
         });
     }
     void leaves_without_answer(Time time) { troubles().without_answer += time; }
-    // Each session comes up, or nearly, and is lost again: its daemon ends in a sync, or its lanes
-    // are lost.
+    // Each session starts and is lost again soon: its daemon dies in a sync, or its lanes are lost.
     void let_sessions_die(const PlannedFault& fault) {
         lasts(fault);
         const unsigned percent = world_.random().chance(50) ? 100 : 80;
@@ -186,7 +186,7 @@ private:
         if (world_.now() < syncs_kill_until_ && world_.random().chance(syncs_kill_))
             target_.kill(*world_.process());
     }
-    // A backup is made now, and restored while the target is off.
+    // A backup is made now and restored while the target is off.
     void restore(const PlannedFault& fault) {
         lasts(fault);
         const auto backup = std::make_shared<const Backup>(target_.back_up());
@@ -212,7 +212,7 @@ private:
         target_.refuse_state_directory(true);
         world_.at(world_.now() + fault.time, [this] { target_.refuse_state_directory(false); });
     }
-    // Connections are forgotten there, and nobody is told before the machine is back.
+    // The target forgets its connections. Initiators learn that only when the machine is back.
     void lose_power(const PlannedFault& fault) {
         if (!target_.is_up())
             return;
@@ -222,7 +222,7 @@ private:
         connections_.forget_all(fault.time);
         world_.at(world_.now() + fault.time, [this] { target_.get_power(); });
     }
-    // Another program, perhaps as another user of the target: it has the pool when nobody has.
+    // Another program, sometimes of another user of the target, opens the pool if it is not locked.
     void intrude() {
         if (intruder_.is_dead)
             return;
@@ -284,7 +284,7 @@ private:
     Connections connections_;
     Client client_;
     Time syncs_kill_until_ = 0;
-    unsigned syncs_kill_ = 0;    // percent of them
+    unsigned syncs_kill_ = 0;    // percent of the syncs
     bool is_other_user_ = false; // the intruder
     Outcome outcome_;
 };
@@ -302,7 +302,8 @@ Arena::Arena() {
 Arena::~Arena() { ::munmap(memory_.data(), memory_.size()); }
 
 Outcome simulate(Arena& arena, const Options& options) {
-    // The first of a process locks a mutex that later ones do not, which would change the history.
+    // The first call in a process locks a mutex that later ones do not, which would change the
+    // history.
     static_cast<void>(call_within(std::chrono::seconds(10), [] {}));
     Simulation simulation(arena, options);
     return simulation.run();
@@ -310,7 +311,7 @@ Outcome simulate(Arena& arena, const Options& options) {
 
 } // namespace rpmem::simulation::sessions
 
-// In the place of the library's: no ssh, and no process.
+// Replaces the function of the library, which would start ssh.
 rpmem::Result<std::unique_ptr<rpmem::initiator::Channel>>
 rpmem::initiator::start_channel(const Target& /*target*/, const std::string& /*command*/,
                                 bool /*force_ipv4*/, const Settings& /*settings*/,

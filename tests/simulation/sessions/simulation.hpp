@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seed, from its plan to what was found: a pool over sessions that are lost.
+// Simulates one seed: the real library and the real daemon with a pool, over simulated machines,
+// network and clock, while sessions are lost. A finding is a violation of the promises in
+// docs/reliability.md: lost or unrequested bytes, two writers, or a call that waits too long.
 #pragma once
 
 #include "tests/simulation/sessions/target.hpp"
 
 namespace rpmem::simulation::sessions {
 
-// What simulations use one after the other.
+// Resources that one simulation after the other uses.
 class Arena {
 public:
     Arena();
@@ -16,7 +18,7 @@ public:
 
     Stacks stacks;
     PartMemory part;
-    [[nodiscard]] std::span<std::byte> memory() const { return memory_; } // of a program
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; } // of the program
 
 private:
     std::span<std::byte> memory_;
@@ -25,11 +27,11 @@ private:
 struct Options {
     std::uint64_t seed = 0;
     Planted planted = Planted::none;
-    bool tells = false; // prints what happens
+    bool tells = false; // print each event
 };
 
 struct Outcome {
-    std::string finding; // empty: all was as it must be
+    std::string finding; // empty if there is none
     std::uint64_t hash = 0;
     std::array<unsigned, static_cast<std::size_t>(Fault::count)> faults{}; // that have happened
     std::uint64_t calls = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulation of sessions itself: it repeats itself, it finds what is wrong, and what may go
-// wrong does so.
+// Tests the simulation of sessions itself: a seed always gives the same history, all faults happen,
+// pools are reconnected, and each planted fault is found. A simulation that depends on anything but
+// its seed, or that misses a planted fault, makes a test fail.
 #include "tests/simulation/sessions/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ TEST(SimulatedSessions, AllFaultsHappenAndPoolsAreReconnected) {
 
 struct Found {
     Planted planted;
-    const char* words; // of what is found
+    const char* words; // in the finding
 };
 
 class PlantedInSessions : public ::testing::TestWithParam<Found> {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target: its files, its pool, and the daemons that ssh has started there.
+// The simulated target: its files, its pool, and the real daemons that logins have started. A write
+// to the pool without its lock, or a lock that stays at the end, is a finding.
 #pragma once
 
 #include "rpmemd/pools/headers/pool_header.hpp"
@@ -13,20 +14,20 @@
 
 namespace rpmem::simulation::sessions {
 
-inline constexpr std::size_t part_size = std::size_t{2} << 20; // the least of a part
-// The header, and the regions of lanes behind it. Nothing is stored behind these.
+inline constexpr std::size_t part_size = std::size_t{2} << 20; // the minimum of a part
+// The header and the regions of lanes. Nothing is stored after these.
 inline constexpr std::size_t used_size = target::header_size + pool_size;
 inline constexpr const char* pool_set = "pool.set";
-// The others name the same part by a hard link, and by a bind mount.
+// The others refer to the same part by a hard link and by a bind mount.
 inline constexpr std::array<const char*, 3> pool_sets{pool_set, "link.set", "mount.set"};
 
-// What a user has copied of the part.
+// A backup of the part by a user.
 struct Backup {
     std::vector<std::byte> bytes;
     std::map<std::string, std::string> attributes;
 };
 
-// The bytes of the part, which all daemons map. Each simulation puts its first content there.
+// The bytes of the part, which all daemons map. Each simulation fills them again.
 class PartMemory {
 public:
     PartMemory() : fd_(::memfd_create("part", MFD_CLOEXEC)) {
@@ -71,7 +72,7 @@ public:
         return std::span(part_->durable).subspan(target::header_size, pool_size);
     }
 
-    // As sshd does for a login that has come through.
+    // Starts a daemon like sshd does after a login.
     void start_daemon(const std::shared_ptr<Login>& login) {
         if (!is_up_ || login->status)
             return login->cut();
@@ -88,7 +89,7 @@ public:
         });
     }
 
-    // The newest that lives; null: none does.
+    // Returns the newest running daemon, or null.
     [[nodiscard]] Process* daemon() const {
         for (auto login = logins_.rbegin(); login != logins_.rend(); ++login)
             if (!(*login)->daemon->is_dead)
@@ -119,8 +120,8 @@ public:
     [[nodiscard]] Backup back_up() const {
         return {.bytes = part_->durable, .attributes = part_->attributes};
     }
-    // While the power is off. The part is another file then: with another inode, or the number of
-    // the former one and another generation. Not every program copies attributes.
+    // Restores a backup while the power is off. The part is another file then: it has another
+    // inode, or the same inode number and another generation. Some programs do not copy attributes.
     void restore(const Backup& backup, Random& random) {
         if (random.chance(50))
             ++part_->generation;
@@ -132,7 +133,7 @@ public:
         part_->durable_attributes = part_->attributes;
         world_.note("an older backup of the part is restored");
     }
-    // Links and mounts are what they were.
+    // Renames the part in its pool set. Links and mounts stay.
     void rename_part() {
         Node& directory = *machine_.system().files().find(nullptr, "/pools");
         const auto text = directory.names.at(pool_set);
@@ -142,7 +143,7 @@ public:
         directory.durable_names = directory.names;
         write(*text, "PMEMPOOLSET\n2M /pools/" + part_name_ + "\n");
     }
-    // Daemons go on with what they have opened there.
+    // Removes state-dir. Daemons keep the files that they have open there.
     void lose_state_directory() {
         Node& parent = *machine_.system().files().find(nullptr, "/state");
         parent.names.clear();
@@ -151,7 +152,7 @@ public:
     void refuse_state_directory(bool is_refused) {
         machine_.system().files().find(nullptr, "/state")->is_refused = is_refused;
     }
-    // What nobody may leave behind.
+    // Checks that no lock is left.
     void check_end() const {
         if (part_->exclusive || !part_->shared.empty())
             world_.find("the pool is locked, and all sessions have ended");
@@ -165,7 +166,7 @@ private:
         target::Configuration configuration = target::configuration_of(*layer);
         configuration.poolset_dir = "/pools";
         configuration.state_dir = "/state/rpmemd";
-        configuration.confine = target::Confine::never; // of the whole process, for good
+        configuration.confine = target::Confine::never; // it would confine the whole test process
         configuration.threads = plan.workers;
         configuration.spin_time = 0;
         configuration.peer_timeout = plan.target_peer_timeout;
@@ -201,7 +202,7 @@ private:
         std::memcpy(part_->memory.data(), headers.data(), sizeof(headers[0]));
         files.sync_all();
     }
-    // For good.
+    // Writes TEXT and makes it durable.
     static void write(Node& file, std::string_view text) {
         const auto bytes = std::as_bytes(std::span(text));
         file.own_bytes.assign(bytes.begin(), bytes.end());
@@ -227,7 +228,7 @@ private:
             configuration.state_dir = "/other-state/rpmemd";
         return target::serve_session(configuration, channel, std::move(*handshake), log_);
     }
-    // Whoever has the pool locked, and nobody else.
+    // Only a process that holds the lock of the pool may write to it.
     void check_writer(const Node& node) {
         if (&node == part_.get() && (!node.exclusive || node.exclusive->owner != world_.process()))
             world_.find("a daemon writes to a pool that another one has");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of the simulated processes. The functions of the C library by which both ends start
-// threads and wait for them, called directly or by the C++ library: see system_functions.cpp.
+// Replaces the functions of the C library that start threads and wait for them, also where the C++
+// library calls them: see system_functions.cpp.
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/threads.hpp"
 
@@ -62,7 +62,7 @@ STANDS_FOR(pthread_t, pthread_self, void) {
     return threads ? threads->self() : __real_pthread_self();
 }
 
-// Those of a simulation come from its plan.
+// Signals of a simulation come from its plan, so masks and handlers are ignored.
 STANDS_FOR(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* before) {
     return Threads::current() ? 0 : __real_pthread_sigmask(how, set, before);
 }

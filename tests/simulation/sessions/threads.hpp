@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads, mutexes and condition variables of simulated processes: fibers that wait on the
-// simulated clock. What they are asked comes from thread_functions.cpp.
+// Threads, mutexes and condition variables of simulated processes. They are fibers that wait on the
+// simulated clock. thread_functions.cpp forwards the calls to them.
 #pragma once
 
 #include "tests/simulation/world.hpp"
@@ -19,7 +19,7 @@ public:
     Threads(const Threads&) = delete;
     Threads& operator=(const Threads&) = delete;
 
-    // Null: the caller is no fiber, and asks the system.
+    // Returns null if the caller is not a fiber. Then the real functions are called.
     [[nodiscard]] static Threads* current() {
         return running && running->world_.current() ? running : nullptr;
     }
@@ -53,7 +53,7 @@ public:
             wait_for(locking_, mutex, never);
     }
     void unlocked(const pthread_mutex_t* mutex) { wake(locking_, mutex); }
-    // False: the time is over.
+    // Returns false after a timeout.
     bool wait(const void* condition, Time until) {
         wait_for(waiting_, condition, until);
         return world_.now() < until && !world_.is_in_vacuum();
@@ -87,7 +87,7 @@ private:
     static inline Threads* running = nullptr;
 
     World& world_;
-    pthread_t last_id_ = 1; // of those who were not started here
+    pthread_t last_id_ = 1; // 1 is the id of fibers that were not started here
     std::map<pthread_t, Fiber*> fibers_;
     std::vector<Waiter> joining_;
     std::vector<Waiter> locking_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call of the program may end with, and when, after all that has gone wrong so far.
+// Decides how a call of the program may end, and when, after the faults that have happened. A call
+// that fails without a cause, waits longer than promised, or succeeds on a pool that another
+// initiator had, is a finding.
 #pragma once
 
 #include "tests/simulation/sessions/call_watch.hpp"
@@ -10,19 +12,19 @@
 
 namespace rpmem::simulation::sessions {
 
-// What has gone wrong.
+// The faults that have happened.
 struct Troubles {
-    Time last = 0;              // when the last fault happened, or is over
-    Time sum = 0;               // of the faults that last
-    Time without_answer = 0;    // so long a target that lives may not answer
+    Time last = 0;              // when the last fault happened or ends
+    Time sum = 0;               // of the durations of faults
+    Time without_answer = 0;    // how long a target that is alive may not answer
     bool has_silence = false;   // connections are half open
-    bool another_asked = false; // for the pool: its daemon may have it, and it may not know
+    bool another_asked = false; // another initiator requested the pool and may have it
     bool is_refused = false;    // state-dir cannot be used
     Time taken_at = never;      // when another initiator had the pool
     Time restored_at = never;   // when the part became an older one
 };
 
-// Of one call. ERROR is null if it succeeded.
+// The end of one call. ERROR is null if it succeeded.
 struct CallEnd {
     std::string_view name;
     WatchedCall call;
@@ -37,14 +39,15 @@ public:
 
     Troubles troubles;
 
-    // Empty: the call may end so; else why not.
+    // Returns why the call may not end like this, or an empty string if it may.
     [[nodiscard]] std::string judge(const CallEnd& end) {
         opened_at_ = std::min(opened_at_, end.call.began);
         if (std::string why = judge_time(end); !why.empty())
             return why;
         return end.error ? judge_error(end) : judge_success(end);
     }
-    // Of the calls that fail together, one has tried from the beginning. Empty: so it was.
+    // If calls gave up together, one of them must have tried for the whole reconnect timeout.
+    // Returns an empty string if it has.
     [[nodiscard]] std::string judge_all() const {
         if (!max_try_ || *max_try_ >= time_of(plan_.reconnect_timeout) - second)
             return {};
@@ -52,11 +55,12 @@ public:
     }
 
 private:
-    static constexpr Time max_close = 4 * second; // for which rpmem_close() begins tries
+    static constexpr Time max_close = 4 * second; // in which rpmem_close() starts attempts
     static constexpr Time min_try = 3 * second;
-    static constexpr Time heartbeat = second;       // between two looks at the peer's silence
-    static constexpr Time explanation = 3 * second; // that a call waits for if it cannot reconnect
-    static constexpr Time slack = second;           // for logins that end, in all
+    static constexpr Time heartbeat = second; // interval of checks for a silent peer
+    static constexpr Time explanation =
+        3 * second;                       // wait for the cause if no reconnect is possible
+    static constexpr Time slack = second; // for the ends of logins
 
     [[nodiscard]] std::string judge_time(const CallEnd& end) const {
         for (const Silence& silence : end.call.silences)
@@ -81,8 +85,8 @@ private:
                            (silence.until - silence.since) / millisecond,
                            (silence.until - bound) / millisecond);
     }
-    // A peer that is silent is noticed by its heartbeats, or by the kernel. One that lives may let
-    // a call wait for as long as an operation may take.
+    // A silent peer is detected by missing heartbeats or by the kernel. A peer that is alive may
+    // let a call wait for the operation timeout.
     [[nodiscard]] Time noticing() const {
         const Time peer = time_of(plan_.peer_timeout) * 5 / 4;
         return peer + heartbeat +
@@ -116,8 +120,8 @@ private:
             return fmt::format("failed with {}", strerror(end.error->code));
         if (!is_close(end))
             max_try_ = std::max(max_try_.value_or(0), now - end.call.began);
-        // So long it may take behind the last fault until a try comes through. The first one may
-        // have begun in the fault.
+        // After the last fault, an attempt must succeed within this time. The first attempt may
+        // have begun during the fault.
         const Time last_fault = std::max(troubles.last, disk_.slow_until());
         const Time one_try = std::max(reconnecting / 3, min_try);
         const Time settles =
@@ -127,14 +131,14 @@ private:
             return {};
         return fmt::format("gave up {} ms behind the last fault", (now - last_fault) / millisecond);
     }
-    // A target that lives may leave a call without an answer for so long. Where nothing of a lane
-    // is under way, keepalive takes longer than the least of operation time-outs.
+    // A target that is alive may not answer for the duration of the faults. If a lane has nothing
+    // in flight, keepalive may detect a silent connection later than the operation timeout.
     [[nodiscard]] bool may_time_out() const {
         const Time operation = time_of(plan_.operation_timeout);
         return troubles.sum + second >= operation ||
                (troubles.has_silence && operation < 2 * time_of(plan_.peer_timeout));
     }
-    // Nothing went wrong but that a peer or a connection was gone for good, once.
+    // Returns whether the only fault was the permanent loss of a peer or of connections.
     [[nodiscard]] bool is_noticed_soon() const {
         constexpr std::array<Fault, 7> at_once{
             Fault::cut_lanes, Fault::cut_login,   Fault::half_open, Fault::kill,
@@ -144,7 +148,7 @@ private:
                plan_.faults[0].at > opened_at_;
     }
     [[nodiscard]] Time soon() const { return time_of(plan_.peer_timeout) * 5 / 4 + 10 * second; }
-    // It does not wait as long as the others.
+    // rpmem_close() has a shorter limit than other calls.
     [[nodiscard]] static bool is_close(const CallEnd& end) { return end.name == "rpmem_close"; }
 
     World& world_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of a lane, and the link that leads to another one, as a call of the API meets
-// them: see CallWatch. The linker's --wrap puts these functions in the place of the ones that they
-// call.
+// Reports the operations of lanes, and new connections of the link, to CallWatch. The linker's
+// --wrap replaces functions of the library by these, which call the original ones.
 #include "librpmem/connection/link.hpp"
 #include "tests/simulation/sessions/call_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
@@ -30,11 +29,11 @@ NextAssociation
 namespace {
 
 enum class Kind {
-    part, // a replay consists of these
-    whole // of a call, which repeats it in each session
+    part, // a part of a replay
+    whole // the operation of a call, which each session repeats
 };
 
-// SENT: all of it, if the operation succeeds.
+// SENT is the range that the operation has sent if it succeeds.
 template <typename Operate>
 int watched(FrameLane* lane, Kind kind, const initiator::PoolRange& sent, Operate operate) {
     CallWatch* const watch = CallWatch::current();
