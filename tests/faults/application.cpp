@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The calls of the program, and the checks: each error has an errno and a text, promised bytes are
+// in the parts, and no daemon, lock, thread or descriptor is left.
 #include "tests/faults/application.hpp"
 
 #include <fcntl.h>
@@ -22,11 +24,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* target = "127.0.0.1";
 constexpr unsigned lanes = 2;
-// Of a daemon whose client is done, on a busy machine.
+// The time in which a daemon must end after its client, on a busy machine.
 constexpr std::chrono::seconds ending_time(30);
 constexpr std::chrono::milliseconds tick(2);
 
-// CONDITION comes to hold.
+// Waits for CONDITION. Returns false after ending_time.
 template <typename Condition>
 bool holds_in_time(Condition condition) {
     const auto until = std::chrono::steady_clock::now() + ending_time;
@@ -57,7 +59,7 @@ std::vector<std::string> lines_of(const fs::path& file) {
     return lines;
 }
 
-// It has ended, though nobody may have asked for its status.
+// Returns whether PROCESS has ended. It may still be a zombie.
 bool has_ended(const std::string& process) {
     const auto stat = lines_of("/proc/" + process + "/stat");
     return stat.empty() || stat[0].find(") Z ") != std::string::npos;
@@ -104,7 +106,7 @@ void Application::tell(const std::string& what) const {
     std::ofstream(place_.story(), std::ios::app) << what << '\n';
 }
 
-// Whatever fails says why.
+// Each failure must set errno and an error text.
 template <typename Call>
 bool Application::call(const char* name, Call call) {
     char* const text = const_cast<char*>(rpmem_errormsg()); // of this thread, and no constant
@@ -291,7 +293,7 @@ void Application::expect_nothing_open() const {
     if (!holds_in_time([] { return names_in("/proc/self/task").size() == 1; }))
         find("a thread is left");
     for (const std::string& name : names_in("/proc/self/fd")) {
-        std::error_code closed; // the look at the directory itself
+        std::error_code closed; // set for the descriptor of the directory itself
         const fs::path file = fs::read_symlink("/proc/self/fd/" + name, closed);
         if (!closed && !descriptors_.contains(name))
             find("a descriptor is left: " + file.string());

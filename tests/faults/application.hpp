@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that uses a pool, in a process of its own, and keeps account of what it was promised.
+// A program that uses a pool through the real library, and records what was promised to it. Lost
+// promised bytes, an error without a reason, and anything that is left open are findings.
 #pragma once
 
 #include "tests/faults/place.hpp"
@@ -17,13 +18,14 @@ namespace rpmem::faults {
 
 class Application {
 public:
-    // SEED: of what it writes.
+    // SEED selects the bytes that it writes.
     Application(const Place& place, std::uint64_t seed);
     ~Application();
     Application(const Application&) = delete;
     Application& operator=(const Application&) = delete;
 
-    // Calls of the interface, which count from count() on. False: it has failed, as it may.
+    // Calls of the API. Their system calls count after count(). They return false if they fail,
+    // which is permitted.
     bool create();
     bool open();
     bool persist(std::size_t offset, std::size_t length, unsigned lane);
@@ -32,21 +34,22 @@ public:
     bool drain(unsigned lane);
     bool read(std::size_t offset, std::size_t length, unsigned lane);
     bool set_attributes();
-    // Nothing to do if there is no pool.
+    // Returns false without a call if there is no pool.
     bool close();
     bool remove(int flags);
-    // Waits, while threads of both ends do what they do by themselves.
+    // Waits, while threads of both ends send heartbeats.
     void sleep();
 
-    // From now on calls count: those of the library during its calls, those of daemons always.
+    // From now on system calls count: those of the library during calls of the API, those of
+    // daemons always.
     void count();
     void stop_counting();
-    // With SIGKILL.
+    // Sends SIGKILL.
     void kill_daemon() const;
 
-    // No daemon is there any more, nor a lock of one.
+    // Expects all daemons to end, and their locks to be released.
     void expect_daemons_gone() const;
-    // What was promised is in the parts.
+    // Expects the promised bytes in the parts.
     void expect_promises_kept() const;
     void expect_nothing_open() const;
     void find(const std::string& what) const;
@@ -60,7 +63,7 @@ private:
     template <typename Call>
     bool call(const char* name, Call call);
     void tell(const std::string& what) const;
-    // All that this lane has flushed is durable.
+    // Records that all flushed ranges of the lane are promised to be durable.
     void promise_flushed(unsigned lane);
 
     const Place& place_;
@@ -70,7 +73,7 @@ private:
     std::vector<Range> flushed_;
     std::vector<Range> promised_;
     std::vector<std::byte> buffer_;
-    // Those that the pool may have; empty: nobody has seen them.
+    // The major versions that the pool may have. It is empty if they are unknown.
     std::vector<std::uint32_t> majors_;
     std::uint32_t next_major_;
     std::set<std::string> descriptors_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that may fail: CALL(FUNCTION, what it returns then, errno).
-// Those that allocate, fcntl(2) and syscall(2), are in failing_calls.cpp.
+// The functions that can be made to fail: CALL(FUNCTION, its result on failure, errno). Functions
+// that allocate, fcntl(2) and syscall(2) are in failing_calls.cpp.
 
 // Descriptors and processes.
 CALL(open, -1, EMFILE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For LD_PRELOAD into the tests and into the real daemon: functions of the C library and others are
-// counted where code of the project calls them (see call_table.hpp), and one of these calls fails:
-// the one with the number that failing_calls.hpp has.
+// Makes one call of a library function fail, by LD_PRELOAD into the tests and the real daemon.
+// Calls of the functions in call_table.hpp are counted if code of the project makes them, and the
+// call with the number in FailingCalls fails.
 #include "tests/faults/failing_calls.hpp"
 
 #include <dlfcn.h>
@@ -32,10 +32,10 @@ constexpr const char* library_name = "librpmem.so";
 struct Code {
     std::uintptr_t begin;
     std::uintptr_t end;
-    bool is_own; // else it is a library that allocates on behalf of the project
+    bool is_own; // code of the project, not of a library that allocates for it
 };
 
-FailingCalls* shared = nullptr; // null: no call of this process counts
+FailingCalls* shared = nullptr; // null if no call of this process counts
 std::array<Code, 16> codes{};
 std::size_t code_count = 0;
 
@@ -67,7 +67,7 @@ int note_code(dl_phdr_info* info, std::size_t, void* of_daemon) {
 
 void begin(FailingCalls* calls, bool of_daemon) {
     std::array<void*, 1> none{};
-    ::backtrace(none.data(), none.size()); // loads what it needs, which a confined daemon cannot
+    ::backtrace(none.data(), none.size()); // loads a library, which a confined daemon cannot do
     ::dl_iterate_phdr(note_code, of_daemon ? static_cast<void*>(calls) : nullptr);
     shared = calls;
 }
@@ -109,7 +109,7 @@ std::uint64_t hash(std::uint64_t before, std::uint64_t value) {
     return (before ^ value) * 1099511628211U;
 }
 
-// Objects lie elsewhere in each process, and pages do not move within them.
+// Objects have other addresses in each process, so the hash uses offsets within them.
 std::uint64_t place_of(std::span<void* const> frames, bool only_ours) {
     std::uint64_t place = hash_of_nothing;
     for (const void* frame : frames) {
@@ -158,8 +158,8 @@ enum class Caller { own, also_on_behalf };
     return true;
 }
 
-// All of them take and return whole registers, or parts of them, and none has more parameters: what
-// a function does not have is passed on all the same, and it looks at none of that.
+// All these functions take and return values that fit into a register, and have at most eight
+// parameters. A function ignores arguments that it does not have.
 using Word = long;
 using Function = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 
@@ -184,7 +184,7 @@ extern "C" __attribute__((visibility("default"))) void rpmem_count_calls(Failing
 using Main = int (*)(int, char**, char**);
 static Main main_of_program = nullptr;
 
-// What constructors of the program do is not counted: nothing has begun then, and nobody is told.
+// Calls of the program's constructors do not count. At that time nothing can report an error yet.
 static int counted_main(int argc, char** argv, char** environment) {
     begin_in_daemon();
     return main_of_program(argc, argv, environment);
@@ -199,7 +199,7 @@ __libc_start_main(Main program, int argc, char** argv, void (*initialize)(), voi
     return next(counted_main, argc, argv, initialize, finish, finish_loader, stack);
 }
 
-// FAILURE: what happens then.
+// FAILURE is the statement that makes the call fail.
 #define INTERPOSE(name, symbol, is_candidate, whose, failure)                                      \
     extern "C" __attribute__((visibility("default"))) Word interposed_##name(                      \
         Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) __asm__(symbol);           \
@@ -216,7 +216,7 @@ __libc_start_main(Main program, int argc, char** argv, void (*initialize)(), voi
     INTERPOSE(name, #name, true, Caller::own, errno = code; return result)
 #include "tests/faults/call_table.hpp"
 
-// What it does with a descriptor that is open never fails.
+// Other commands of fcntl(2) do not fail on an open descriptor.
 INTERPOSE(fcntl, "fcntl", b == F_DUPFD_CLOEXEC || b == F_DUPFD, Caller::own, errno = EMFILE;
           return -1)
 INTERPOSE(syscall, "syscall",
@@ -225,7 +225,8 @@ INTERPOSE(syscall, "syscall",
           Caller::own, errno = EMFILE;
           return -1)
 
-// The other libraries throw nothing when they find no memory, and have their own ways.
+// Only calls of the project's own code count here. C libraries handle their own failures to
+// allocate.
 #define ALLOCATES(name, result)                                                                    \
     INTERPOSE(name, #name, true, Caller::own, errno = ENOMEM; return result)
 ALLOCATES(malloc, 0)
@@ -235,7 +236,7 @@ ALLOCATES(strdup, 0)
 ALLOCATES(aligned_alloc, 0)
 ALLOCATES(posix_memalign, ENOMEM)
 
-// Without the C++ library in every process that has this one.
+// The function is looked up, so that this library does not load the C++ library into each process.
 [[noreturn]] static void throw_bad_alloc() {
     reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
     std::abort();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call after the other fails, of the library or of the daemon: see scenario.hpp.
-//   RPMEM_TEST_FAULTS_ALL=1     each call; else one for each place that a function is called from
-//   RPMEM_TEST_FAULTS_EVERY=N   of the functions only each N-th, where it is called from first: the
-//                               same ones each time, and other ones in each scenario
-//   RPMEM_TEST_FAULTS_FROM=N    none before the call with this number
-//   RPMEM_TEST_FAULTS_ONLY=N    the call with this number
-//   RPMEM_TEST_FAULTS_TELL=1    tells of each run
+// Tests that each failure of a call to the system or to a library is handled. In each run, one call
+// of the real library or daemon fails: see scenario.hpp. A crash, a hang, a sanitizer report, a
+// lost promise, an error without errno and text, anything left open, or a pool that cannot be used
+// again makes a test fail.
+//   RPMEM_TEST_FAULTS_ALL=1     fail each call; default: one for each place that calls a function
+//   RPMEM_TEST_FAULTS_EVERY=N   fail only the first call of each N-th function. These are the same
+//                               functions in each run, and others in each scenario.
+//   RPMEM_TEST_FAULTS_FROM=N    fail no call before the one with this number
+//   RPMEM_TEST_FAULTS_ONLY=N    fail only the call with this number
+//   RPMEM_TEST_FAULTS_TELL=1    report each run
 #include "tests/faults/scenario.hpp"
 #include "tests/support/expect.hpp"
 
@@ -33,11 +36,11 @@ namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds max_run(60);       // longer than all time-outs of a run together
-constexpr std::chrono::seconds remarkable_run(4); // on a machine with nothing else to do
+constexpr std::chrono::seconds max_run(60);       // longer than all timeouts of a run together
+constexpr std::chrono::seconds remarkable_run(4); // reported if a run takes longer
 constexpr std::chrono::milliseconds look_interval(2);
 constexpr int sanitizer_status = 99;
-constexpr int of_signal = 128; // what a shell adds to its number
+constexpr int of_signal = 128; // a shell adds this to the number of a signal
 constexpr unsigned max_findings = 200;
 constexpr std::uint64_t none_fails = UINT64_MAX;
 
@@ -48,7 +51,7 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
 
 bool is_set(const char* name) { return number_from(name, 0) != 0; }
 
-// Of the program or a daemon, by itself.
+// Returns whether this signal means that a process has crashed.
 bool is_crash(int signal) {
     constexpr int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
     return std::ranges::find(crashes, signal) != std::end(crashes);
@@ -70,20 +73,20 @@ protected:
         ::close(fd);
         EXPECT_NE(memory, MAP_FAILED);
         place_.calls = static_cast<FailingCalls*>(memory);
-        EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); // daemons whose parent has gone are ours
+        EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); // adopts daemons without a parent
         write_files();
         set_environment();
     }
     ~CountedFaults() override { ::munmap(place_.calls, sizeof(FailingCalls)); }
 
     struct Outcome {
-        bool has_failed;      // the call with this number was there
-        std::string failures; // what failed calls have said
+        bool has_failed;      // the call was made, and failed
+        std::string failures; // error texts of failed calls of the API
         std::string story;
-        std::string findings; // empty: none
+        std::string findings; // empty if there is none
         Clock::duration took;
     };
-    // The call that fails: the one with this number, or the first one from this site, if any.
+    // The call that fails: the first one from this site if it is not 0, else that with this number.
     struct Fault {
         std::uint64_t number;
         std::uint64_t site = 0;
@@ -102,7 +105,7 @@ private:
     void write_files() const;
     void set_environment() const;
     void prepare();
-    // Returns what was wrong with its end.
+    // Returns the findings about the run and the end of its processes.
     std::string run_in_child(Scenario scenario, const Fault& fault);
     [[noreturn]] void be_child(Scenario scenario, std::uint64_t number) const;
     std::string wait_for(pid_t child) const;
@@ -111,7 +114,8 @@ private:
     Place place_;
 };
 
-// As with ssh, who ends it does not end the command by that, and it ends with the command's status.
+// The script that replaces ssh behaves like ssh: killing it does not kill the command, and it exits
+// with the status of the command.
 void CountedFaults::write_files() const {
     const std::string here = place_.directory;
     std::ofstream(place_.directory / pool_set)
@@ -220,7 +224,7 @@ std::string CountedFaults::run_in_child(Scenario scenario, const Fault& fault) {
     return problems + test::read_file(place_.findings());
 }
 
-// The pool is there, or it is not.
+// Makes the pool exist or not exist, as the scenario needs it.
 void CountedFaults::prepare() {
     const bool is_there = fs::exists(place_.part(0)) && fs::exists(place_.part(1));
     if (!row().needs_pool || !is_there)
@@ -247,14 +251,15 @@ CountedFaults::Outcome CountedFaults::run_with(const Fault& fault) {
     if (!findings.empty()) {
         story += "--- the program:\n" + test::read_file(place_.output()) + "--- the daemons:\n" +
                  test::read_file(place_.daemon_log());
-        for (unsigned part = 0; part < parts; ++part) // of no further use
+        for (unsigned part = 0; part < parts; ++part) // they may be damaged
             fs::remove(place_.part(part));
     }
     return {place_.calls->has_failed, std::move(failures), std::move(story), std::move(findings),
             took};
 }
 
-// In order: each by which a function is called from another place than before, or all; or a sample.
+// Returns the calls to fail, in the order of a run without a fault: the first call from each place,
+// all calls, or a sample.
 std::vector<CountedFaults::Fault> CountedFaults::candidates() {
     place_.calls->notes_places = true;
     const Outcome undisturbed = run_with({.number = none_fails});
@@ -274,7 +279,7 @@ std::vector<CountedFaults::Fault> CountedFaults::candidates() {
     return found;
 }
 
-// Numbers are others when threads run otherwise. Sites are not.
+// The numbers of calls depend on how threads are scheduled. Sites do not.
 std::vector<CountedFaults::Fault> CountedFaults::sample(std::uint64_t count,
                                                         std::uint64_t step) const {
     std::set<std::uint64_t> functions;
@@ -289,7 +294,7 @@ std::vector<CountedFaults::Fault> CountedFaults::sample(std::uint64_t count,
     return found;
 }
 
-// False: there is no such call.
+// Returns false if there is no such call.
 bool CountedFaults::examine(const Fault& fault) {
     const Outcome outcome = run_with(fault);
     faults_ += outcome.has_failed ? 1 : 0;
@@ -310,13 +315,13 @@ TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
     for (const Fault& fault : faults)
         if (findings_ < max_findings)
             examine(fault);
-    // Which threads run, and when, is not the same each time.
+    // Depending on the threads, a run may have more calls than the first one.
     if (is_set("RPMEM_TEST_FAULTS_ALL") && !faults.empty())
         for (auto next = faults.back().number + 1; examine({.number = next});)
             ++next;
     std::cout << faults_ << " faults of " << faults.size() << ", " << findings_ << " findings"
               << std::endl;
-    // Some depend on what came first, as a wait that was not needed.
+    // Some calls are not made in each run, for example a wait that was not needed.
     EXPECT_GE(2 * faults_, faults.size());
     EXPECT_FALSE(faults.empty());
 }

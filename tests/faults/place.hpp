@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a run happens: one directory, with a pool set of two parts.
+// The directory of a run, with its files and a pool set of two parts.
 #pragma once
 
 #include "tests/faults/failing_calls.hpp"
@@ -24,14 +24,14 @@ struct Place {
         return directory / ("part" + std::to_string(number));
     }
     [[nodiscard]] std::filesystem::path state() const { return directory / "state"; }
-    // The numbers of all daemons of the run, a line each.
+    // The process ids of all daemons of the run, one per line.
     [[nodiscard]] std::filesystem::path daemons() const { return directory / "daemons"; }
-    // What stands in for ssh writes the exit status of each daemon there.
+    // The script that replaces ssh writes the exit status of each daemon to this file.
     [[nodiscard]] std::filesystem::path statuses() const { return directory / "statuses"; }
     [[nodiscard]] std::filesystem::path daemon_log() const { return directory / "log"; }
-    // Of the program.
+    // The output of the program.
     [[nodiscard]] std::filesystem::path output() const { return directory / "output"; }
-    // What it found wrong, and what its calls have said.
+    // The findings of the program, and the errors of its calls.
     [[nodiscard]] std::filesystem::path findings() const { return directory / "findings"; }
     [[nodiscard]] std::filesystem::path story() const { return directory / "story"; }
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The calls of each scenario, and the session afterwards, which must succeed.
 #include "tests/faults/scenario.hpp"
 
 #include "tests/faults/application.hpp"
@@ -53,7 +54,7 @@ bool reconnect(Application& program) {
     return program.close();
 }
 
-// Longer than the interval of heartbeats.
+// The sleep is longer than the interval of heartbeats.
 bool idle(Application& program) {
     program.open();
     program.flush(first, small, 0);
@@ -69,7 +70,7 @@ bool remove(Application& program) {
     return program.remove(0);
 }
 
-// True: it has done what it is named after.
+// Returns true if the call with the scenario's name has succeeded.
 bool do_counted(Scenario scenario, Application& program) {
     switch (scenario) {
     case Scenario::create:
@@ -86,8 +87,8 @@ bool do_counted(Scenario scenario, Application& program) {
     return remove(program);
 }
 
-// Whatever has failed: a session that nothing is in the way of finds a pool, or makes one. Of a
-// create that has failed nothing is left; of a remove, what another one removes.
+// A later session without a fault must be able to open the pool, or to create it. A failed create
+// must leave nothing. Another remove must be able to remove what a failed one has left.
 void expect_usable(Scenario scenario, bool done, Application& program) {
     const bool is_to_be_removed = scenario == Scenario::remove && !done;
     if (is_to_be_removed && !program.remove(0) && !program.remove(RPMEM_REMOVE_FORCE))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program does with a pool while one call of its library, or of the daemon, fails, and what
-// it finds afterwards.
+// The scenarios of the tests with faults: a program uses a pool while one call of its library or of
+// the daemon fails. Afterwards it checks what is left.
 #pragma once
 
 #include "tests/faults/place.hpp"
@@ -16,7 +16,7 @@ enum class Scenario { create, open, reconnect, idle, remove };
 struct ScenarioRow {
     Scenario scenario;
     std::string_view name;
-    bool needs_pool; // is there before; else there is none
+    bool needs_pool; // the pool exists before; else there is none
 };
 
 inline constexpr std::array<ScenarioRow, 5> scenarios = {{{Scenario::create, "create", false},
@@ -25,8 +25,8 @@ inline constexpr std::array<ScenarioRow, 5> scenarios = {{{Scenario::create, "cr
                                                           {Scenario::idle, "idle", true},
                                                           {Scenario::remove, "remove", true}}};
 
-// In a process of its own, which ends after that. SEED: of what is written. Afterwards there is a
-// pool.
+// Runs a scenario. Call it in a process that ends afterwards. SEED selects the bytes that are
+// written. Afterwards the pool exists.
 void run(Scenario scenario, const Place& place, std::uint64_t seed);
 
 } // namespace rpmem::faults
