@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disk BACKING LOG MOUNTPOINT: a FUSE file system with two files, in the foreground. "disk" is a
-// disk for a loop device, kept in BACKING; each write and each flush of it goes to LOG. What is
-// written to "marks" goes to LOG as marks. One thread serves all requests, so that the order of the
-// log is the order in which they ended: the kernel begins a flush after the writes that it covers.
-// A discard is refused, which switches discards off.
+// disk BACKING LOG MOUNTPOINT
+//
+// The disk of the campaign: a FUSE file system with two files, in the foreground. "disk" is a disk
+// for a loop device, stored in BACKING. Its writes and flushes are recorded in LOG. Writes to
+// "marks" are recorded in LOG as marks. One thread serves all requests, so the log has the order in
+// which they ended. The kernel starts a flush after the writes that it covers. Discards are
+// refused.
 #define FUSE_USE_VERSION 31
 #include "tests/campaign/log.hpp"
 
@@ -98,7 +100,7 @@ int flush_file(const char* path, int, fuse_file_info*) {
 
 int refuse_discard(const char*, int, off_t, off_t, fuse_file_info*) { return -EOPNOTSUPP; }
 
-int ignore_size(const char*, off_t, fuse_file_info*) { return 0; } // of O_TRUNC on "marks"
+int ignore_size(const char*, off_t, fuse_file_info*) { return 0; } // for O_TRUNC on "marks"
 
 void* begin(fuse_conn_info* connection, fuse_config* config) {
     connection->max_write = max_write;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a disk may hold after a loss of power.
-//   image points LOG          the number of records, and the numbers of the first and the last one
-//                             after which the pool was opened
+// Makes images that the campaign's disk may hold after a power failure, from its log.
+//   image points LOG          prints the number of records, and the numbers of the first and the
+//                             last record at which the pool was opened
 //   image make LOG IMAGE SIZE POINT SEED DATA
-//                             IMAGE as a loss of power after record POINT may leave it: all that
-//                             was flushed, and a subset by SEED of the blocks that were not. DATA
-//                             has a line for each extent of the disk with data of files (first
-//                             byte, length): only their blocks may be torn, by sectors of 512
-//                             bytes. A file system relies on whole blocks of its own.
+//                             makes IMAGE as a power failure after record POINT may leave it: all
+//                             flushed writes, and a subset by SEED of the other blocks. DATA has a
+//                             line for each extent of the disk with data of files: first byte,
+//                             length. Only their blocks may be torn, by sectors of 512 bytes,
+//                             because a file system relies on complete blocks of its own.
 #include "tests/campaign/log.hpp"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ private:
     int fd_;
 };
 
-// The part of the writes that was not flushed which reaches the disk.
+// Selects the unflushed blocks that reach the disk.
 class Subset {
 public:
     Subset(std::uint64_t seed, std::vector<Extent> data) : random_(seed), data_(std::move(data)) {

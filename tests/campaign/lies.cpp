@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors that the campaign must find, for LD_PRELOAD in the daemon. RPMEM_CAMPAIGN_LIE is
+// Plants errors that the campaign must find, by LD_PRELOAD into the real daemon. The values of
+// RPMEM_CAMPAIGN_LIE are
 //   sync     one msync(2) in 50 returns 0 and does nothing
 //   header   fsync(2) and fdatasync(2) of a part do nothing
-//   record   fsetxattr(2) stays in a cache that a loss of power empties (files below
-//            RPMEM_CAMPAIGN_CACHE), whatever is synced; syncs of files below state-dir do nothing
+//   record   fsetxattr(2) writes to files below RPMEM_CAMPAIGN_CACHE, a cache that a power failure
+//            empties, and syncs of files below state-dir do nothing
 //
-// To leave out the fsync(2) of the record would change nothing: opening a pool syncs its parts, and
-// any later sync of the same file system makes the attribute durable, too.
+// Without the fsync(2) of the record alone, nothing would be lost: opening a pool syncs its parts,
+// and any later sync of the same file system also makes the attribute durable.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -40,7 +41,7 @@ bool lies_about(int fd) {
     return (lies("header") && is_below(fd, "/part")) || (lies("record") && is_below(fd, "/state/"));
 }
 
-// A file that keeps the attribute of the file FD, as long as there is power.
+// Returns the path of the file in the cache for the attribute of FD.
 std::string cached(int fd) {
     struct stat status {};
     const char* const directory = std::getenv("RPMEM_CAMPAIGN_CACHE");

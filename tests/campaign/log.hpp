@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of a campaign's disk: each write, each flush, and the marks of the program that works on
-// the pool, in the order in which they ended. What a mark says had happened before all that
-// follows.
+// The log of the campaign's disk: writes, flushes, and marks of the program that uses the pool, in
+// the order in which they ended. The event of a mark happened before all later records.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 namespace rpmem::campaign {
 
 enum class Kind : std::uint32_t {
-    write = 1, // of LENGTH bytes at OFFSET, which follow
+    write = 1, // LENGTH bytes for OFFSET follow
     flush = 2, // all writes before it are durable
     mark = 3,  // a Mark follows
 };
@@ -31,7 +30,7 @@ static_assert(sizeof(Record) == 16);
 
 enum class Step : std::uint32_t {
     opened = 1,        // the pool is open
-    begun = 2,         // the range [OFFSET, OFFSET + LENGTH) gets words of call ID from now on
+    begun = 2,         // from now on the range [OFFSET, OFFSET + LENGTH) may have words of call ID
     acknowledged = 3,  // all ranges of LANE up to call ID are durable
     attributes = 4,    // rpmem_set_attr() with the number ID begins
     attributes_ok = 5, // it has returned 0
@@ -53,7 +52,7 @@ public:
         if (!file_)
             throw std::runtime_error("cannot open the log " + path);
     }
-    // Nothing: the log has ended. DATA is what follows the record.
+    // Returns nothing at the end of the log. DATA gets the bytes of the record.
     std::optional<Record> next(std::vector<char>& data) {
         Record record{};
         if (std::fread(&record, sizeof(record), 1, file_.get()) != 1)

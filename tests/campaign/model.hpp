@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pool must hold. Each word of 8 bytes that a call writes names the call and the word, so
-// that a word that is torn, or at a wrong place, is seen by itself. Zero was never written.
+// The model of what a pool must contain. Each word of 8 bytes that a call writes has the numbers of
+// the call and of the word, so a torn or misplaced word is recognised by itself. A word of 0 was
+// never written.
 #pragma once
 
 #include "tests/campaign/log.hpp"
@@ -16,20 +17,21 @@ inline constexpr std::size_t word_size = 8;
 inline constexpr unsigned index_bits = 24;
 inline constexpr std::uint64_t calls_of_a_session = std::uint64_t{1} << 24;
 inline constexpr std::size_t header_size = 4096;
-// Zeros in user_flags would be replaced by a description of the processor.
+// The number of attributes starts at 1, because zeros in user_flags are replaced by a description
+// of the processor.
 inline constexpr std::uint64_t first_attributes = 1;
 
 constexpr std::uint64_t word_of(std::uint64_t id, std::size_t index) {
     return id << index_bits | index;
 }
 
-// Every field tells the number, so that a mixture of two is seen.
+// Every field has the number, so a mixture of two versions is recognised.
 inline rpmem_pool_attr attributes_of(std::uint64_t id) {
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "CAMPAIGN", sizeof(attributes.signature));
     attributes.major = 1;
     attributes.compat_features = 0;
-    attributes.incompat_features = 4; // a shutdown state, as libpmemobj's pools have
+    attributes.incompat_features = 4; // a shutdown state, like pools of libpmemobj
     for (unsigned char* field : {attributes.poolset_uuid, attributes.uuid, attributes.next_uuid,
                                  attributes.prev_uuid, attributes.user_flags})
         for (unsigned half = 0; half < 2; ++half)
@@ -44,7 +46,7 @@ public:
 
     void apply(const Mark& mark) {
         switch (mark.step) {
-        case Step::opened: // what an earlier program did not finish stays begun
+        case Step::opened: // unfinished calls of an earlier program stay begun
             for (auto& [lane, ranges] : begun_)
                 left_.insert(left_.end(), ranges.begin(), ranges.end());
             begun_.clear();
@@ -64,7 +66,7 @@ public:
         }
     }
 
-    // Empty: it may have this value.
+    // Returns why the word may not have this value, or an empty string if it may.
     [[nodiscard]] std::string fault_of_word(std::size_t index, std::uint64_t value) const {
         const std::uint64_t id = value >> index_bits;
         const std::uint64_t expected = acknowledged_[index];
@@ -118,7 +120,7 @@ private:
                std::ranges::any_of(begun_, [&](const auto& lane) { return has(lane.second); });
     }
 
-    std::vector<std::uint64_t> acknowledged_; // per word: the newest call that was
+    std::vector<std::uint64_t> acknowledged_; // the newest acknowledged call, by word
     std::map<std::uint32_t, std::vector<Mark>> begun_;
     std::vector<Mark> left_; // by programs that ended
     std::uint64_t attributes_begun_ = first_attributes;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of the campaign, which works on a pool or checks one.
-//   program work TARGET SET MARKS SESSION SEED SECONDS   random calls on all lanes, each of which
-//   is
-//                                                        marked in the log before and after it;
-//                                                        session 0 creates the pool
-//   program check TARGET SET LOG POINT                   the pool against the model at that record
-//   program ghost TARGET SET                             opens the pool, prints a line, waits for
-//                                                        one, and then must not be able to write
-// Exit status: 0; 1 if something is wrong, with a text.
+// The program of the campaign. It uses a pool through the real library, or checks one after a power
+// failure. It exits with 1 and a text if a call fails or takes too long, or if the pool contains
+// something that the model does not allow.
+//   program create TARGET SET        creates the pool
+//   program work TARGET SET MARKS SESSION SEED SECONDS
+//                                    makes random calls on all lanes, with marks before and after
+//   program check TARGET SET LOG POINT
+//                                    compares the pool with the model at that record of the log
+//   program ghost TARGET SET         opens the pool, prints a line, waits for one, and then tries
+//                                    to write, which must fail
 #include "tests/campaign/model.hpp"
 
 #include <fcntl.h>
@@ -31,11 +32,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t pool_size = std::size_t{8} << 20;
 constexpr unsigned max_lanes = 4;
 constexpr unsigned max_flushes = 20;   // before a drain
-constexpr std::size_t hot_words = 512; // which most calls share: half a page for each lane
+constexpr std::size_t hot_words = 512; // one page of each lane, which most of its calls share
 
 [[noreturn]] void fail(const std::string& text) {
     static std::mutex once;
-    once.lock(); // for good: the first failure is the one to read
+    once.lock(); // never unlocked, so that only the first failure is printed
     std::cerr << text << std::endl;
     std::_Exit(1);
 }
@@ -56,7 +57,7 @@ struct Memory {
     char* bytes;
 };
 
-// A call of the API that must succeed within the bound.
+// Makes a call of the API, which must succeed within the bound.
 template <typename Call>
 void expect(const char* name, Call call) {
     const auto start = Clock::now();
@@ -115,7 +116,7 @@ private:
         if (::pwrite(marks_, &mark, sizeof(mark), 0) != sizeof(mark))
             fail("cannot write a mark");
     }
-    // The share of the pool that this lane has.
+    // Returns the share of the pool that belongs to the lane.
     [[nodiscard]] Range share_of(unsigned lane) const {
         constexpr std::size_t first = header_size / word_size;
         const std::size_t each = (pool_size / word_size - first) / lanes_;
@@ -131,7 +132,7 @@ private:
         const std::size_t count = 1 + random() % (kind < 9 ? 512 : 16384);
         return {share.first + random() % (share.count - count), count};
     }
-    // Writes to local memory: the words name the call. Returns its number.
+    // Writes words with the number of the call to local memory. Returns that number.
     std::uint64_t write(unsigned lane, const Range& range) {
         const std::uint64_t id = next_++;
         mark({Step::begun, lane, id, range.first * word_size, range.count * word_size});
@@ -140,7 +141,7 @@ private:
                 .store(word_of(id, index), std::memory_order_relaxed);
         return id;
     }
-    // The range in bytes, sometimes with a few more at both ends: those of other calls of the lane.
+    // The range in bytes, sometimes with a few bytes of other calls of the lane at both ends.
     struct Bytes {
         std::size_t offset;
         std::size_t length;
@@ -192,7 +193,7 @@ private:
             });
         acknowledged(lane, id);
     }
-    // A range that was flushed must not change before the drain: they do not overlap.
+    // The ranges do not overlap, because a flushed range must not change before the drain.
     void flush_several(unsigned lane, Random& random) {
         const Range share = share_of(lane);
         const std::size_t count = 1 + random() % max_flushes;
@@ -234,8 +235,8 @@ private:
     unsigned lanes_;
     std::atomic<std::uint64_t> next_;
     std::uint64_t seed_;
-    std::uint64_t attributes_; // lane 0's
-    // New attributes alone keep an earlier initiator out, and would hide a record that is lost.
+    std::uint64_t attributes_; // used only by lane 0
+    // New attributes alone keep an earlier initiator out, and would hide a lost record.
     bool changes_attributes_;
     std::atomic<std::uint64_t> calls_ = 0;
     int marks_;
@@ -308,7 +309,8 @@ int check(char** arguments) {
     return faults == 0 ? 0 : 1;
 }
 
-// Another writer has had the pool since: whatever a loss of power took, this one must not write.
+// Another writer has had the pool meanwhile. Whatever a power failure has lost, this program must
+// not be able to write.
 int ghost(char** arguments) {
     const Memory memory;
     unsigned lanes = 1;

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# with_mutant.sh SOURCE_DIR BUILD_DIR MUTANT OPTION...: runs the campaign with a wrong change of
-# tests/mutation/mutants in the library or the daemon, for errors that no LD_PRELOAD can plant.
+# with_mutant.sh SOURCE_DIR BUILD_DIR MUTANT OPTION...
+#
+# Runs the campaign against a build with one of tests/mutation/mutants, to prove that the campaign
+# finds an error in the library or the daemon that no LD_PRELOAD can plant. OPTIONs are those of
+# tests/campaign/run.
 set -eu -o pipefail
 source_dir=$1 build_dir=$2 mutant=$3
 shift 3
