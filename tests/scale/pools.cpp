@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pools create|open TARGET PREFIX COUNT SIZE LANES [fill|check]
 //
-// Opens COUNT pools of SIZE bytes, PREFIX0.set and so on, up to 16 of them at once, and says how
-// long that took. Connects each lane by a read, and persists 64 bytes on each, the first lane's at
-// the very end of the pool. fill: replicates the whole pool; check: reads all of it and compares.
-// Then says "ready", and persists on each lane again for each line of standard input. When that
-// ends, it reads what each lane wrote, and closes. What it says is lines of a name and a number.
-// Exit status: 0, or 1 behind a text that tells what failed.
+// The program of the scale tests. It opens COUNT pools of SIZE bytes, PREFIX0.set and so on, up to
+// 16 of them at once, connects each lane by a read, and persists 64 bytes on each lane. The range
+// of the first lane is at the end of the pool. With fill it persists the first pool completely,
+// with check it reads and compares all of it. Then it prints "ready", and persists on each lane
+// again for each line of standard input. At the end of the input it reads the bytes of each lane,
+// compares them, and closes the pools. It prints times as lines of a name and milliseconds. It
+// exits with 1 and a text if a call fails, or if other bytes come back.
 #include <librpmem.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,11 +29,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t header = 4096; // of a pool that is created; what stands there is not ours
-constexpr std::size_t range = 64;    // what a lane persists
-constexpr std::size_t step = std::size_t{64}
-                             << 20; // of fill and check: that much memory is touched at once
-constexpr std::size_t openers = 16; // threads that open pools
+constexpr std::size_t header = 4096;                // size of the header of a created pool
+constexpr std::size_t range = 64;                   // bytes that a lane persists
+constexpr std::size_t step = std::size_t{64} << 20; // memory that fill and check use at once
+constexpr std::size_t openers = 16;                 // threads that open pools
 
 struct Options {
     bool creates = false;
@@ -65,7 +65,7 @@ void say(const char* name, double value) {
     std::fflush(stdout);
 }
 
-// Of a pool whose ranges are filled with SEED: the word at OFFSET. No two are the same.
+// Returns the word at OFFSET of a range that is filled with SEED. No two words are the same.
 std::uint64_t word(std::size_t offset, std::uint64_t seed) {
     return (offset + seed) * 0x9e3779b97f4a7c15U;
 }
@@ -85,7 +85,7 @@ void expect_words(const char* bytes, std::size_t offset, std::size_t length, std
     }
 }
 
-// FUNCTION(0) to FUNCTION(COUNT - 1), by so many threads.
+// Calls FUNCTION(0) to FUNCTION(COUNT - 1) with at most MAX_THREADS threads.
 template <typename Function>
 void for_each(std::size_t count, std::size_t max_threads, const Function& function) {
     std::atomic<std::size_t> next = 0;
@@ -99,8 +99,8 @@ void for_each(std::size_t count, std::size_t max_threads, const Function& functi
         thread.join();
 }
 
-// Shared, so that what the process has besides the pool can be told from it; a hole until it is
-// written to.
+// The mapping is shared, so that smaps shows the memory of the process without the pool. It is a
+// hole until it is written to.
 void map_memory(Pool& pool, std::size_t size) {
     const int file = ::memfd_create("pool", MFD_CLOEXEC);
     if (file < 0 || ::ftruncate(file, static_cast<off_t>(size)) != 0)
@@ -134,7 +134,7 @@ std::size_t offset_of(const Options& options, unsigned lane) {
     return options.size - range * (lane + std::size_t{1});
 }
 
-// A read is the cheapest first use: the target syncs nothing.
+// A read is the cheapest first use, because the target syncs nothing.
 void connect_lanes(const Options& options, const std::vector<Pool>& pools) {
     for_each(pools.size(), openers, [&](std::size_t index) {
         char bytes[range];
@@ -145,7 +145,7 @@ void connect_lanes(const Options& options, const std::vector<Pool>& pools) {
     });
 }
 
-// Each pool's lanes one after the other, and all pools at once, as those of many programs are.
+// Uses the lanes of each pool one after the other, and all pools at once, like many programs.
 void use_lanes(const Options& options, std::vector<Pool>& pools, std::uint64_t seed) {
     for_each(pools.size(), pools.size(), [&](std::size_t index) {
         Pool& pool = pools[index];
@@ -158,7 +158,7 @@ void use_lanes(const Options& options, std::vector<Pool>& pools, std::uint64_t s
     });
 }
 
-// Memory that was sent is a hole again: the pool may be larger than the machine's memory.
+// Memory that was sent becomes a hole again, because the pool may be larger than the memory.
 void fill(const Options& options, const Pool& pool) {
     for (std::size_t at = header; at < options.size; at += step) {
         const std::size_t length = std::min(step, options.size - at);
@@ -197,7 +197,7 @@ void close_all(std::vector<Pool>& pools) {
     });
 }
 
-// What works on the pools, and what it took.
+// Calls FUNCTION and prints its time.
 void timed(const char* name, const auto& function) {
     const auto start = Clock::now();
     function();

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh RPMEMCTL RPMEMD POOLS PART, below with-sshd: a large pool, many lanes or many sessions, within bounds
-# that have room. The last line is a row of the table in docs/operations.md.
+# run.sh RPMEMCTL RPMEMD POOLS PART
+#
+# Tests large pools, many lanes and many sessions with real daemons, below with-sshd. It fails if
+# memory, descriptors, threads or the time to open exceed generous bounds, if bytes are wrong, or if
+# sessions do not come back after a loss. The last line is a row of the table in docs/operations.md.
 set -u
 ctl=$1 daemon=$2 pools=$3
 dir=$RPMEM_TEST_DIR
@@ -9,7 +12,8 @@ sets=$dir/sets
 target=$RPMEM_TEST_TARGET
 mebibyte=$((1 << 20))
 gibibyte=$((1 << 30))
-# What a login, a sync or a look at all sessions may take on a busy machine; none of these is a measure.
+# A login, a sync or a list of all sessions may take this long on a busy machine. It is not a bound
+# that is tested.
 max_wait=900
 
 skip() {
@@ -23,14 +27,15 @@ fault() {
     exit 1
 }
 
-# at_most WHAT VALUE BOUND
+# at_most WHAT VALUE BOUND: fails if VALUE exceeds BOUND.
 at_most() {
     [ "$2" -le "$3" ] || fault "$1: $2, and $3 are allowed"
 }
 
 # --- targets and pools -----------------------------------------------------------------------------
 
-# The daemon leaves its process id in a file of that name. As it is by default, but for where things are.
+# prepare: the daemon has default settings except for paths. It leaves a file named after its
+# process id.
 prepare() {
     mkdir "$sets" "$dir/parts" "$dir/pids"
     printf '#!/bin/sh\n: >%s/pids/$$\nexec %s --config /dev/null --poolset-dir %s --state-dir %s "$@"\n' \
@@ -40,13 +45,13 @@ prepare() {
     export RPMEM_CONNECT_TIMEOUT=${max_wait}000 RPMEM_RECONNECT_TIMEOUT=${max_wait}000
 }
 
-# require_space GIBIBYTES
+# require_space GIBIBYTES: skips the test if there is less space.
 require_space() {
     [ "$(df --output=avail -k "$dir" | tail -n 1)" -ge $(($1 << 20)) ] ||
         skip "$dir has less than $1 GiB free"
 }
 
-# write_sets COUNT SIZE [OPTION]: pool0.set and so on, one part each.
+# write_sets COUNT SIZE [OPTION]: writes pool0.set and so on, with one part each.
 write_sets() {
     local number
     for ((number = 0; number < $1; number++)); do
@@ -57,7 +62,7 @@ write_sets() {
 
 # --- the program -----------------------------------------------------------------------------------
 
-# await TEXT: a line of what the program says. There is nothing to wait on but the file.
+# await TEXT: waits for a line of the program's output. It polls, because the output is a file.
 await() {
     local deadline=$((SECONDS + max_wait))
     until grep -q "^$1" "$dir/held"; do
@@ -67,7 +72,8 @@ await() {
     done
 }
 
-# start create|open COUNT SIZE LANES [fill|check]: until all lanes are used.
+# start create|open COUNT SIZE LANES [fill|check]: starts the program, and waits until all lanes are
+# used.
 start() {
     rm -f "$dir/fifo" "$dir"/pids/*
     mkfifo "$dir/fifo"
@@ -77,21 +83,22 @@ start() {
     await ready
 }
 
-# The program reads back what its lanes wrote, and closes the pools.
+# finish: makes the program compare the bytes of its lanes and close the pools.
 finish() {
     exec 9>&-
     wait "$program" || fault "the program failed"
     grep -qx closed "$dir/held" || fault "the program said nothing of its end"
 }
 
-# said NAME: the last number of that name.
+# said NAME: prints the last number of this name in the program's output.
 said() {
     awk -v name="$1" '$1 == name { value = $2 } END { print value }' "$dir/held"
 }
 
-# --- what is measured ------------------------------------------------------------------------------
+# --- measurements
+# ----------------------------------------------------------------------------------
 
-# private_kib PID: its pages that no other process has, without those of the pool.
+# private_kib PID: prints the size of its private pages, without those of the pool.
 private_kib() {
     awk -v parts="$dir/parts/" '
         /^[0-9a-f]+-[0-9a-f]+ / { counts = index($0, parts) == 0 && $6 != "/memfd:pool" }
@@ -107,7 +114,7 @@ threads() {
     find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l
 }
 
-# The daemons that live.
+# daemons: prints the running daemons.
 daemons() {
     local file
     for file in "$dir"/pids/*; do
@@ -115,13 +122,13 @@ daemons() {
     done
 }
 
-# most FUNCTION PID...: the largest of what it says of each.
+# most FUNCTION PID...: prints the largest result of FUNCTION for these processes.
 most() {
     local pid
     for pid in "${@:2}"; do "$1" "$pid"; done | sort -n | tail -n 1
 }
 
-# Lines of the daemon's log for each session, of which none may be a warning.
+# log_lines: prints the number of lines per session in the daemon's log. Warnings are not permitted.
 log_lines() {
     ! grep -E '\] (warning|error|critical): ' "$dir/log" || fault "the daemon warns"
     [ ! -s "$dir/library.log" ] || fault "the library warns"
@@ -136,7 +143,7 @@ seconds_text() {
     awk -v ms="$1" 'BEGIN { if (ms < 1000) printf "%d ms", ms; else printf "%.1f s", ms / 1000 }'
 }
 
-# measure: of one daemon, and of the program.
+# measure COUNT: expects this number of daemons, and measures them and the program.
 measure() {
     local all
     mapfile -t all < <(daemons)
@@ -148,7 +155,7 @@ measure() {
     program_descriptors=$(descriptors "$program")
 }
 
-# row WHAT OPENING
+# row WHAT OPENING: prints a row of the table.
 row() {
     printf '| %s | %s | %s | %s, %s, %s | %s, %s | %s |\n' "$1" "$2" "$(seconds_text "$(said connect_ms)")" \
         "$(kib_text "$daemon_kib")" "$daemon_descriptors" "$daemon_threads" \
@@ -157,7 +164,8 @@ row() {
 
 # --- the parts -------------------------------------------------------------------------------------
 
-# Written whole, and read whole by another session. Neither end may keep a share of it in memory of its own.
+# A pool is written completely, and read completely by another session. The daemon must not keep a
+# part of it in its own memory.
 ten_gigabytes() {
     local size=$((10 * gibibyte)) opening filling
     require_space 15
@@ -176,7 +184,7 @@ ten_gigabytes() {
     row "10 GiB, 4 lanes" "$(seconds_text "$opening"), then $(seconds_text "$(said all_open_ms)")"
 }
 
-# One hole but for what the lanes write, at the very end. A second session reads it again.
+# The pool is a hole except for the ranges of the lanes at its end.
 terabyte() {
     local size=$((1024 * gibibyte))
     truncate -s "$size" "$dir/parts/pool0" || skip "this file system has no files of 1 TiB"
@@ -185,7 +193,7 @@ terabyte() {
     measure 1
     at_most "KiB of the daemon" "$daemon_kib" $((8 << 10))
     at_most "ms to open" "$(said all_open_ms)" 10000
-    echo >&9 # other bytes than a file of zeros, or of an earlier run, has
+    echo >&9 # write other bytes than a file of zeros has
     await again_ms
     finish
     tail -c 256 "$dir/parts/pool0" >"$dir/last"
@@ -198,7 +206,7 @@ terabyte() {
 lanes() {
     local count=1024
     write_sets 1 64M
-    # The program's own limit; the daemon raises that of its session.
+    # This is the limit of the program. The daemon raises its own limit.
     ulimit -S -n 4096 || skip "this user may not have 4096 descriptors"
     start create 1 $((64 * mebibyte)) $count
     measure 1
@@ -211,7 +219,7 @@ lanes() {
     row "64 MiB, 1024 lanes" "$(seconds_text "$(said all_open_ms)")"
 }
 
-# What they have, what rpmemctl tells of them, and whether all of them come back.
+# Many sessions: their resources, the list of rpmemctl, and whether all of them come back.
 sessions() {
     local count=200 creating
     require_space 4
@@ -234,7 +242,7 @@ sessions() {
     kill "$program"
 }
 
-# list_sessions COUNT
+# list_sessions COUNT: expects rpmemctl sessions to list this number.
 list_sessions() {
     local began listed
     began=${EPOCHREALTIME/./}
@@ -244,13 +252,14 @@ list_sessions() {
     [ "$listed" -eq "$1" ] || fault "rpmemctl lists $listed sessions, not $1: $(head -c 2000 "$dir/sessions")"
 }
 
-# come_back COUNT TIME: all daemons are killed, the TIME-th time.
+# come_back COUNT TIME: kills all daemons for the TIME-th time, and expects all sessions to come
+# back.
 come_back() {
     local deadline=$((SECONDS + max_wait))
     # shellcheck disable=SC2046 # a list of numbers
     kill -KILL $(daemons)
     echo >&9
-    # There is nothing to wait on but the file.
+    # This polls, because the output is a file.
     until [ "$(grep -c ^again_ms "$dir/held")" -eq "$2" ]; do
         kill -0 "$program" 2>/dev/null || fault "the program has ended"
         [ $SECONDS -lt $deadline ] || fault "not all sessions came back"
@@ -260,12 +269,12 @@ come_back() {
     echo "all $1 sessions came back within $(said again_ms) ms"
 }
 
-# come_back_past_limit COUNT: with sshd as it is set up without anybody's doing. Of more than 10 logins at
-# once it drops some.
+# come_back_past_limit COUNT: like come_back, with the default MaxStartups of sshd, which drops some
+# of more than 10 simultaneous logins.
 come_back_past_limit() {
     local dropped
     sed -i 's/^MaxStartups .*/MaxStartups 10:30:100/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
-    kill -HUP "$RPMEM_TEST_SSHD_PID" # sshd starts itself again; logins that come meanwhile are tried again
+    kill -HUP "$RPMEM_TEST_SSHD_PID" # sshd restarts, and the library retries logins that fail meanwhile
     come_back "$1" 2
     dropped=$(grep -c '^drop connection' "$RPMEM_TEST_SSHD_DIR/sshd.log")
     [ "$dropped" -gt 0 ] || fault "sshd dropped no login: this tries nothing"
@@ -274,8 +283,8 @@ come_back_past_limit() {
     kill -HUP "$RPMEM_TEST_SSHD_PID"
 }
 
-# A user has fewer inotify instances than there are sessions. One without notices, too, that a part was
-# truncated that nobody uses.
+# A user may have fewer inotify instances than sessions. A session without one must also detect that
+# its idle part was truncated.
 truncate_one() {
     local pid number deadline=$((SECONDS + max_wait))
     for pid in $(daemons); do
@@ -286,7 +295,7 @@ truncate_one() {
     truncate -s 2M "$dir/parts/pool$number"
     until grep -q "$dir/parts/pool$number was truncated" "$dir/log"; do
         [ $SECONDS -lt $deadline ] || fault "nobody noticed that part pool$number was truncated"
-        sleep 0.1 # the next look is a heartbeat later
+        sleep 0.1 # the daemon checks at each heartbeat
     done
 }
 
