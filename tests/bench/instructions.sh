@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# instructions.sh SOURCE_DIR BUILD_DIR PERSISTS: how many instructions of librpmem itself does one persist
-# over TCP take, without those of libc, and of the wrappers that make system calls in libc's place
-# (librpmem/uncancelled_calls.cpp)? Callgrind counts each persist,
-# and the test takes the least count: that of a persist whose answer was there at the first look. Others
-# look again, the more often the busier the machine is. If there are more than the limit, look at what
-# came into the way of a persist.
+# instructions.sh SOURCE_DIR BUILD_DIR PERSISTS
+#
+# Tests how many instructions of librpmem one persist over TCP takes, with a real daemon.
+# Instructions of libc, and of the wrappers in librpmem/uncancelled_calls.cpp, do not count.
+# Callgrind counts each persist, and the test uses the minimum: a persist whose answer was there at
+# the first poll. Other persists poll again, more often on a busy machine. It fails if a change has
+# added instructions beyond the limit to the path of a persist.
 set -eu -o pipefail
 
 source_dir=$1
 build_dir=$2
 persists=$3
-# For a strict persist of 64 bytes, transport included; 400 is where it should get to.
+# The limit for a strict persist of 64 bytes, including the transport. The goal is 400.
 limit=473
 count=400
 
@@ -20,9 +21,9 @@ command -v valgrind >/dev/null || {
     exit 77
 }
 
-# Prints the sum of the instructions of librpmem.so in the callgrind output $1. Names of objects and of
-# functions are given once, as "(ID) NAME", then as "(ID)". A line of costs is "POSITION COST"; the one
-# behind "calls=" tells what the called function took, which is counted where it is.
+# Prints the sum of the instructions of librpmem.so in the callgrind output $1. Names of objects and
+# functions are given once as "(ID) NAME", later as "(ID)". A line of costs is "POSITION COST". The
+# line after "calls=" has the cost of the called function, which is counted elsewhere.
 own_instructions() {
     awk '
         function name_of(names) {
@@ -48,11 +49,11 @@ own_instructions() {
 # Runs below with-sshd.
 measure() {
     printf 'PMEMPOOLSET\n16M %s\n' "$RPMEM_TEST_DIR/counted.part0" >"$RPMEM_TEST_DIR/counted.set"
-    # Valgrind runs one thread at a time: that of the heartbeats may have to wait for long.
+    # Valgrind runs one thread at a time, so heartbeats may be late.
     RPMEM_CMD=$(printf '%q ' env PMEM_IS_PMEM_FORCE=1 "$build_dir/rpmemd/rpmemd" \
         --poolset-dir "$RPMEM_TEST_DIR" --state-dir "$RPMEM_TEST_DIR/state" \
         --log-file "$RPMEM_TEST_DIR/log" --peer-timeout 300000)
-    # Valgrind knows no pidfd_open(2), so the session is the library's own.
+    # Valgrind does not support pidfd_open(2), so the session uses libssh2 instead of ssh.
     export RPMEM_SSH_TRANSPORT=libssh2 RPMEM_SSH_KEY=$RPMEM_TEST_SSHD_DIR/user_key
     export RPMEM_SSH_KNOWN_HOSTS=$RPMEM_TEST_DIR/known_hosts
     printf '[127.0.0.1]:%s %s\n' "$RPMEM_TEST_SSH_PORT" \

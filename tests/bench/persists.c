@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* persists TARGET POOL_SET BYTES COUNT: makes a pool, makes BYTES of it durable COUNT times,
- * removes it again. What is between is counted by instructions.sh. */
+/* persists TARGET POOL_SET BYTES COUNT: creates a pool, persists BYTES of it COUNT times and
+ * removes it. instructions.sh counts the instructions of the persists. */
 #define _GNU_SOURCE /* syscall(2) */
 #include <librpmem.h>
 #include <poll.h>
@@ -15,8 +15,8 @@ enum { pool_size = 8 << 20, first_offset = 4096 };
 
 static int is_counted;
 
-/* The library finds this one before that of libc. It comes back when the answer is there, so that
- * the library looks for it once: how often it looks in vain is chance. */
+/* Replaces send() of libc in the library. It returns when the answer has arrived, so that the
+ * library polls for it once. Otherwise the number of polls, and so the count, would be random. */
 ssize_t send(int fd, const void* bytes, size_t size, int flags) {
     const ssize_t sent = syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
     struct pollfd answer = {.fd = fd, .events = POLLIN};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the pieces take that run for every request, pool or message.
+// Benchmarks of functions that run for every request, pool or message. They need no daemon and have
+// no limits. A benchmark fails only if its function returns an error.
 #include "common/pools/pool_set_file.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
@@ -115,7 +116,7 @@ void measure_copy(benchmark::State& state, Copy copy) {
 void copy_of_words(benchmark::State& state) { measure_copy(state, target::copy_words); }
 BENCHMARK(copy_of_words)->Arg(8)->Arg(64)->Arg(4096)->Arg(1 << 20);
 
-// Until the data is durable. From 1 KiB on the daemon streams.
+// The time includes end_streams(). The daemon streams from 1 KiB on.
 void streamed_copy(benchmark::State& state) {
     measure_copy(state, [](std::byte* destination, std::span<const std::byte> source) {
         target::stream_words(destination, source);

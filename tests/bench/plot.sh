@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# plot.sh SOURCES: tools/bench/plot draws one report, two reports, and one with a single case, and refuses what is not a
-# report. The SVG has each title and each line, so a picture that is left out is noticed.
+# plot.sh SOURCES
+#
+# Tests tools/bench/plot with recorded reports: one report, two reports, and one with a single case.
+# It fails if a title or a line is missing in the SVG, or if a file that is not a report is
+# accepted.
 set -eu -o pipefail
 /usr/bin/python3 -c 'import matplotlib' 2>/dev/null || {
     echo "skipped: python3-matplotlib is not installed"
@@ -17,7 +20,8 @@ fault() {
     exit 1
 }
 
-# has FILE COUNT TEXT: matplotlib writes each text that it draws as a comment, too.
+# has FILE COUNT TEXT: expects TEXT this number of times. matplotlib also writes each text as a
+# comment.
 has() {
     local found
     found=$(grep -cF -- "<!-- $3 -->" "$1") || true
@@ -47,7 +51,7 @@ END
 "$plot" "$output/single.json" -o "$output/single.png"
 [ "$(head -c 4 "$output/single.png" | tail -c 3)" = PNG ] || fault "single.png is not a PNG"
 
-# refused TEXT ARGUMENT...
+# refused TEXT ARGUMENT...: expects plot to fail with TEXT.
 refused() {
     local text=$1
     shift

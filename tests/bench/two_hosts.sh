@@ -1,20 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# two_hosts.sh SOURCES BUILD: rpmem-bench between two networks, where the end that answers is started
-# through ssh; and where it cannot be.
+# two_hosts.sh SOURCES BUILD
+#
+# Tests rpmem-bench between two network namespaces. The program that answers raw TCP is started
+# through ssh, or cannot be started. It fails if a column is missing or invented, or if the note
+# with the reason is missing.
 set -eu
 export RPMEM_BENCH_BUILD=$2
 export RPMEM_ENABLE_VERBS=0
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 
-# between OPTION...: 77 where there are no networks to be made.
+# between SOURCES OPTION...: runs the benchmark. Returns 77 if namespaces cannot be created.
 between() {
     "$1/tools/bench/run" --two-hosts --rounds 2 --time 1 --sizes 64 --lanes 1 --cases persist,idle \
         "${@:2}" >"$output/table" 2>"$output/error"
 }
 
-# expect COUNT PATTERN FILE
+# expect COUNT PATTERN FILE: expects this number of matching lines.
 expect() {
     [ "$(grep -cE "$2" "$output/$3")" = "$1" ] || {
         echo "not $1 times in $3: $2"
