@@ -1,32 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# daemon_statistics.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: the files that sessions write
-# into stats-dir, and who removes them.
+# daemon_statistics.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL
+#
+# Tests the files that sessions of the real daemon write to stats-dir, below with-sshd. It fails if
+# a count is wrong, if the file is not readable for other users, if the file of a dead daemon stays
+# or another file is removed, or if a stats-dir that cannot be used ends a session.
 set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/../ctl/lib.sh"
 hold_pool=$4
 stats=$dir/stats
 mkdir "$stats"
-# The exporter is another user: the umask of this one must not matter.
+# The exporter is another user, so the umask of this user must not matter.
 base="umask 077; $base --log-level info"
 
-# eventually COMMAND...: within 40 s, as a daemon writes every 10 seconds.
+# eventually COMMAND...: waits 40 s for success, because a daemon writes every 10 s.
 eventually() {
     local deadline=$((SECONDS + 40))
     until "$@"; do
         [ $SECONDS -lt $deadline ] || { fault "not within the time: $*" "$(cat "$stats"/*)"; return 1; }
-        sleep 0.1 # nobody tells when a file is there
+        sleep 0.1
     done
 }
 
-# The file of the only session.
+# own_file: sets file to that of the only session.
 own_file() {
     local files=("$stats"/rpmemd-[0-9a-f]*.prom)
     [ ${#files[@]} = 1 ] && [ -e "${files[0]}" ] && file=${files[0]}
 }
 
-# shows NAME LABELS VALUE: LABELS stand behind those that all samples have.
+# shows NAME LABELS VALUE: LABELS come after those of all samples.
 shows() {
     own_file && grep -qxE "$1\\{pool_set=\"a.set\",initiator=\"$(uname -n)\",pid=\"[0-9]+\"$2\\} $3" "$file"
 }
@@ -55,7 +58,7 @@ writes_what_it_serves() {
     ! grep 'confinement: denied' "$dir/log" || fault "it takes more than a confined session has"
 }
 
-# Names that are not exactly its own, and those of processes that live, are left alone.
+# The next session removes files of dead daemons. Files with other names must stay.
 leaves_what_a_kill_left_to_the_next() {
     local others="rpmemd-1.prom rpmemd-0999999999.prom rpmemd-99999999999.prom rpmemd-.prom rpmemd-5x.prom
         rpmemd-999999999.prom.new librpmem-999999999.prom" dead killed name
@@ -67,12 +70,12 @@ leaves_what_a_kill_left_to_the_next() {
     is_gone() { [ ! -e "/proc/$killed" ]; }
     eventually is_gone
     [ -e "$dead" ] || fault "the file of a daemon that was killed is gone already"
-    # Of an earlier version, which named its files by the number alone.
+    # These are like files of an earlier version, which used only the process id.
     touch -d "1 hour ago" "$stats/.rpmemd-999999999.prom.new" "$stats/rpmemd-999999998.prom"
     for name in $others; do
         touch "$stats/$name"
     done
-    printf '\n' >&9 # the library makes the session again
+    printf '\n' >&9 # the library reconnects
     is_another() { compgen -G "$stats/rpmemd-*.prom" | grep -vxF "$(printf "$stats/%s\n" $others)" >"$dir/new" &&
         [ "$(wc -l <"$dir/new")" = 1 ] && ! grep -qxF "$dead" "$dir/new"; }
     eventually is_another
@@ -84,7 +87,7 @@ leaves_what_a_kill_left_to_the_next() {
     rm -f "$stats"/*
 }
 
-# Not even root can make a file in /sys.
+# Even root cannot create a file in /sys.
 serves_without() {
     local where
     for where in "$dir/nowhere" /sys; do

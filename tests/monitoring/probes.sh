@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# probes.sh LIBRARY DAEMON SOURCE_DIR: the notes of both name their probes, with as many arguments as the
-# table below says, and the scripts of contrib/bpftrace use no other ones and all of them. Status 77: this
-# build has no probes, as <sys/sdt.h> was missing.
+# probes.sh LIBRARY DAEMON SOURCE_DIR
+#
+# Tests the USDT probes in the built library and daemon: their names and numbers of arguments, and
+# that the scripts of contrib/bpftrace use exactly these. It fails if a probe is missing, renamed or
+# stripped, or if bpftrace 0.17 does not accept a script. Exits with 77 without <sys/sdt.h>, because
+# then the build has no probes.
 set -u
 
 library=$1 daemon=$2 source_dir=$3
@@ -12,7 +15,7 @@ fault() {
     failed=1
 }
 
-# probes_in FILE: a line for each probe, once: PROVIDER:NAME ARGUMENTS
+# probes_in FILE: prints a line for each probe: PROVIDER:NAME ARGUMENTS
 probes_in() {
     readelf -nW "$1" | awk '
         sub(/^.*Provider: /, "") { provider = $1 }
@@ -20,7 +23,7 @@ probes_in() {
         $1 == "Arguments:" { print provider ":" name, NF - 1 }' | sort -u
 }
 
-# expect FILE LINE...: those and no others.
+# expect FILE LINE...: expects exactly these probes.
 expect() {
     local file=$1 seen wanted
     shift
@@ -29,7 +32,7 @@ expect() {
         "$(diff <(echo "$wanted") <(echo "$seen"))"
 }
 
-# used_by SCRIPT FILE: each probe of FILE, and no other.
+# used_by SCRIPT FILE: expects the script to use exactly the probes of FILE.
 used_by() {
     local used there
     used=$(sed -nE 's/^usdt:\$1:([a-z_]+:[a-z_]+)$/\1/p' "$1" | sort -u)
@@ -48,13 +51,13 @@ expect "$daemon" 'rpmemd:durable 2' 'rpmemd:acknowledge 2'
 scripts=$source_dir/contrib/bpftrace
 used_by "$scripts/rpmem-initiator.bt" "$library"
 used_by "$scripts/rpmem-target.bt" "$daemon"
-# What is installed is stripped, and keeps them.
+# Installed files are stripped, and must keep the probes.
 stripped=$(mktemp)
 trap 'rm -f "$stripped"' EXIT
 objcopy --strip-unneeded "$library" "$stripped"
 [ "$(probes_in "$stripped")" = "$(probes_in "$library")" ] || fault "without symbols there are no probes"
-# The language alone: to attach takes root, and a kernel with BPF. What bpftrace prints once it knows the
-# meaning of a script, it has for this one.
+# Only the language is checked, because attaching needs root and a kernel with BPF. bpftrace prints
+# this text after it has understood a script.
 understood='AST after: Semantic'
 if bpftrace -d -e 'BEGIN { exit(); }' 2>/dev/null | grep -q "$understood"; then
     for pair in "rpmem-initiator.bt $library" "rpmem-target.bt $daemon"; do

@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# prometheus.sh CONTRIB_DIR RPMEMCTL: rpmemctl exports what a program with a remote replica counts; a
-# real Prometheus reads it, with the rules of contrib/. Each query of the dashboard finds something, and
-# alerts come when the target stays away, and when the program has given up and ended. Run below tests/support/with-sshd. Status 77: there is no Prometheus.
+# prometheus.sh CONTRIB_DIR RPMEMCTL
+#
+# Tests monitoring with a real Prometheus and the rules of contrib/: rpmemctl exports the statistics
+# of a program with a remote replica. It fails if a query of the dashboard finds nothing, or if
+# there is no alert when the target stays away or when the program has given up. Run it below
+# tests/support/with-sshd. Exits with 77 without Prometheus.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/../survive/lib.sh"
 contrib=$1 ctl=$2
@@ -15,18 +18,18 @@ done
 stats=$RPMEM_TEST_DIR/stats
 mkdir "$stats"
 
-# free_port: one that nobody listened on a moment ago.
+# free_port: prints a port that was free a moment ago.
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# query EXPRESSION: the values that Prometheus has.
+# query EXPRESSION: prints the values that Prometheus has.
 query() {
     curl -sS -G --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query" |
         jq -r '.data.result[].value[1]'
 }
 
-# eventually SECONDS COMMAND...
+# eventually SECONDS COMMAND...: waits until COMMAND succeeds.
 eventually() {
     local deadline=$((SECONDS + $1))
     shift
@@ -47,7 +50,7 @@ must promtool test rules "$contrib/prometheus/rpmem-rules-test.yml"
 step "a program that is counted"
 make_pool 1
 begin_work
-pid=$(program_pid) # as root, the exporter sees other programs, too
+pid=$(program_pid) # as root, the exporter also sees other programs
 file=$stats/rpmemctl-$(id -u).prom
 "$ctl" export --textfile "$stats" --interval 1 &
 exporter=$!
@@ -57,7 +60,7 @@ must promtool check metrics <"$file"
 
 step "Prometheus reads it"
 port=$(free_port) files=$(free_port)
-# The collector of a node exporter does what this does: it serves what the files say now.
+# Like the textfile collector of a node exporter, this serves the current content of the files.
 cat >"$RPMEM_TEST_DIR/serve.py" <<'END'
 import glob, http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
