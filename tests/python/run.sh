@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh SOURCES LIBRARY RPMEMD, below with-sshd: makes the wheel of the Python module without the
-# network, and with nothing but the wheel runs the module's tests and the example.
+# run.sh SOURCES LIBRARY RPMEMD
+#
+# Tests the wheel of the Python module with a real daemon, below with-sshd. It builds the wheel
+# without the network, and runs the module's tests, the program in README.md and the example with
+# nothing but the wheel. It fails if a file is missing in the wheel, if a program fails, or if the
+# target has other bytes than the programs wrote.
 set -eu
 
 sources=$1
@@ -23,7 +27,7 @@ fault() {
     exit 77
 }
 
-# Setuptools writes beside the sources.
+# setuptools writes files beside the sources, so it gets a copy.
 mkdir "$work/sets"
 cp -r "$sources/python" "$work/python"
 (cd "$work/python" && "$python" setup.py -q bdist_wheel --dist-dir "$work/dist") >"$work/wheel.log" 2>&1 || {
@@ -32,9 +36,9 @@ cp -r "$sources/python" "$work/python"
 }
 wheel=$(echo "$work"/dist/librpmem-*-py3-none-any.whl)
 [ -s "$wheel" ] || fault "there is no wheel, but: $(ls "$work/dist")"
-cd "$work" # the sources are out of reach
+cd "$work" # Python must not find the sources
 
-# The dynamic linker finds this first, and cannot load it.
+# The dynamic linker finds this file first, and cannot load it.
 mkdir "$work/missing"
 : >"$work/missing/librpmem.so.1"
 says=$(LD_LIBRARY_PATH=$work/missing PYTHONPATH="$wheel" "$python" -c 'import librpmem' 2>&1) &&
@@ -49,7 +53,7 @@ export LD_LIBRARY_PATH RPMEM_CMD RPMEM_TEST_SETS=$work/sets RPMEM_TEST_HEADER=$s
 export RPMEM_LOG_LEVEL=0 PYTHONPATH=$wheel
 "$python" "$sources/tests/python/test_librpmem.py" || fault "tests of the Python module failed"
 
-# expect_kept PART: what the program in README.md writes.
+# expect_kept PART: expects the bytes that the program in README.md writes.
 expect_kept() {
     [ "$(head -c $((4096 + 20)) "$1" | tail -c 20)" = "kept on two machines" ] ||
         fault "$1 does not hold what the program in README.md wrote"

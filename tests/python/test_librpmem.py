@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Python module against the real daemon; run.sh sets up the target and its environment."""
+"""Tests the Python module against the real daemon. run.sh sets up the target and the environment.
+
+Each call must reach the target, with the right range and flags; lanes and pools must end when their
+last reference does; buffers must be checked; and the declarations must be those of librpmem.h. A
+wrong argument to the library, a leaked session, or a stale declaration makes a test fail.
+"""
 import array
 import errno
 import gc
@@ -24,7 +29,7 @@ SAMPLE = librpmem.Attributes(signature=b"SAMPLE_1", major=3, uuid=b"\x20" * 16)
 
 @pytest.fixture
 def part():
-    """The only part of a fresh pool.set."""
+    """Writes a pool.set with one part, and returns the part."""
     path = SETS / "part0"
     path.unlink(missing_ok=True)
     (SETS / "pool.set").write_text(f"PMEMPOOLSET\n{SIZE >> 20}M {path}\n")
@@ -68,7 +73,7 @@ def test_every_call_reaches_the_target(part, memory):
 
 
 def test_flags_and_lengths_reach_the_library(part, memory, monkeypatch):
-    """With a real target, strict and relaxed give the same bytes."""
+    """The flags are checked without the target, where strict and relaxed give the same bytes."""
     with created(memory) as pool, pool.lane() as lane:
         lane.persist(4096, 800)
         room = array.array("Q", bytes(800))
@@ -128,7 +133,7 @@ def test_nobody_else_has_a_lane(part, memory):
         first.close()
         with refused(errno.EBADF, "lane is closed"):
             first.persist(4096, 8)
-        assert pool.lane().number == 0  # and is forgotten at once
+        assert pool.lane().number == 0  # this lane is released at once
         del second
         gc.collect()
         third, fourth = pool.lane(), pool.lane()
@@ -136,7 +141,7 @@ def test_nobody_else_has_a_lane(part, memory):
 
 
 def test_the_session_ends_with_the_last_that_knows_of_it(part, memory):
-    lane = created(memory).lane()  # the lane keeps its pool
+    lane = created(memory).lane()  # the lane keeps its pool open
     lane.persist(4096, 8)
     with refused(errno.EBUSY, "in use"):
         librpmem.Pool.open(TARGET, "pool.set", memory)
@@ -189,7 +194,7 @@ def test_failures_say_what_failed(part, memory):
 
 
 def plain(text):
-    """Declarations, without comments, preprocessor and differences of white space."""
+    """Returns declarations without comments, preprocessor lines and white space."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     return re.sub(r"\s+", " ", re.sub(r"^#.*$", "", text, flags=re.M))
 
