@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# clang.sh SOURCES: builds everything with clang, the tests too, and each source of the product by itself: other builds
-# make one unit of several sources, which hides an include that a source lacks. A warning is an error. Takes the clang of
-# this release of Debian: 14 in Debian 12, 19 in Debian 13.
+# clang.sh SOURCES
+#
+# Tests that everything builds with clang without a warning, including the tests. Each source of the
+# product is compiled by itself. Other builds compile several sources as one unit, which hides a
+# missing include. It uses the clang of this release of Debian: 14 in Debian 12, 19 in Debian 13.
 set -eu -o pipefail
 for version in 14 19; do
     ! command -v "clang++-$version" >/dev/null || break

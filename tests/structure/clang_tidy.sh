@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# clang_tidy.sh SOURCES [CHECKS]: clang-tidy-14 has nothing to say about what users run; the tests' own code is left to
-# the compiler. CHECKS are added to those of .clang-tidy. Several sources make one unit, so that clang-tidy looks
-# through their common headers once.
+# clang_tidy.sh SOURCES [CHECKS]
+#
+# Tests that clang-tidy-14 has no finding in the product and the tools. The code of the tests is not
+# checked. CHECKS are added to those of .clang-tidy. Several sources are one unit, so that
+# clang-tidy reads their common headers once.
 set -eu -o pipefail
 command -v run-clang-tidy-14 >/dev/null || {
     echo "skipped: run-clang-tidy-14 is not installed"
     exit 77
 }
 cd "$1"
-build=$PWD/build/tidy # below the sources, where clang-tidy finds .clang-tidy
+build=$PWD/build/tidy # below the sources, so that clang-tidy finds .clang-tidy
 trap 'rm -rf "$build"' EXIT
 cmake --preset clang -B "$build" -DRPMEM_BUILD_TESTS=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 >/dev/null
 status=0

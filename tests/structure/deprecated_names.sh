@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# deprecated_names.sh SOURCE_DIR: the code must also compile against the headers of libfabric 2.x,
-# where these names are deprecated or gone. See fabric(7), "Deprecated" sections.
+# deprecated_names.sh SOURCE_DIR
+#
+# Tests that the code uses no name that libfabric 2.x deprecates or has removed, so that it compiles
+# against both versions. See fabric(7), "Deprecated" sections. It searches the sources, and fails if
+# one of the names below appears.
 cd "$1" || exit 1
 names='FI_MR_BASIC|FI_MR_SCALABLE|FI_MR_UNSPEC|FI_LOCAL_MR|FI_ORDER_STRICT|FI_ORDER_NONE'
 names="$names|enum fi_mr_mode|FI_WAIT_SET|fi_wait_open|fi_poll_open|fid_wait|fid_poll"

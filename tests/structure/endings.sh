@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# endings.sh SOURCE_DIR: each row of the table of endings names a test that is there, and each test of
-# endings has a row.
+# endings.sh SOURCE_DIR
+#
+# Tests the table of endings in docs/reliability.md: each row must name an existing test, and each
+# test of the suites Endings* must have a row. It fails if a test is renamed or added without the
+# table.
 # shellcheck disable=SC2016 # the backquotes are those of the document
 set -eu
 cd "$1"

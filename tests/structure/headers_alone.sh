@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# headers_alone.sh SOURCE_DIR CXX CC: each header compiles as the only content of a file.
+# headers_alone.sh SOURCE_DIR CXX CC
+#
+# Tests that each header compiles as the only content of a file, and the public headers in each
+# language that they support. It fails if a header lacks an include, or if librpmem.h is not valid
+# C99, C11 or C++.
 set -u
 cd "$1" || exit 1
 status=0
@@ -15,12 +19,12 @@ printf '%s\n' "${headers[@]}" | xargs -P 2 -n 1 sh -c 'echo "#include \"$1\"" |
         echo "$1 does not stand alone" >&2
         exit 1
     }' sh || status=1
-# The public header is C, and C++.
+# The public header must be valid C and C++.
 for standard in c99 c11; do
     echo '#include "librpmem.h"' | "$cc" -std=$standard -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c - || status=1
 done
 echo '#include "librpmem.h"' | "$CXX" -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c++ - || status=1
-# The one for C++ asks for no exceptions.
+# The header for C++ must not require exceptions.
 for option in -fexceptions -fno-exceptions; do
     echo '#include "librpmem.hpp"' | "$CXX" -std=c++20 $option -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c++ - || status=1
 done

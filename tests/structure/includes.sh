@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# includes.sh SOURCE_DIR: headers of ours are named from the root of the sources, so that a reader
-# sees which half they belong to; and a source has its own header before all others, so that a build
-# without units of several sources shows whether that header stands alone.
+# includes.sh SOURCE_DIR
+#
+# Tests that headers of the project are included by their path from the root of the sources, so that
+# a reader sees which half they belong to. A source must include its own header first, so that the
+# compiler detects an include that the header lacks. It fails for each other #include "...".
 set -u
 cd "$1" || exit 1
 status=0 seen=0

@@ -1,9 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# layers.sh SOURCE_DIR: which folder may include which. An arrow means "includes":
-#   library: api -> pool -> session, lanes -> transport, wire -> base
-#   daemon:  main -> daemon -> session -> registry, lanes, pools, confinement -> durability -> base
-# Neither half includes the other. Tools include the public interface, and tests include all.
+# layers.sh SOURCE_DIR
+#
+# Tests which folder includes which, by a search for #include. An arrow means "includes":
+#   library: api -> pool -> connection -> session, lanes -> transport, wire -> base
+#   daemon:  main -> session, actions -> registry -> pools -> durability -> base
+#            session -> lanes -> durability, session -> confinement -> base
+# Neither half includes the other. Tools include the public interface, and tests include everything.
+# It fails for each include that a rule below refuses.
 set -u
 cd "$1" || exit 1
 faults=0

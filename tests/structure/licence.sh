@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# licence.sh SOURCE_DIR: LICENSE is there, and each source, script, CMake file, manual page and file of
-# the packages names it. Left out are texts, data, mutants, and formats without comments.
+# licence.sh SOURCE_DIR
+#
+# Tests that LICENSE exists, and that each source, script, CMake file, manual page and file of the
+# packages names the licence. It fails for a file without the SPDX line. Texts, data, mutants, and
+# formats without comments are not checked.
 set -eu
 cd "$1"
 grep -qx 'BSD 3-Clause License' LICENSE || { echo "LICENSE is not the BSD-3-Clause license"; exit 1; }

@@ -1,6 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# mutants.sh SOURCE_DIR: each mutant of tests/mutation can be planted in the sources as they are.
+# mutants.sh SOURCE_DIR
+#
+# Tests that each mutant of tests/mutation can be planted in the present sources. It fails if a
+# change of the product has removed or moved the lines of a mutant, so that the mutation run would
+# skip it.
 set -u
 cd "$1" || exit 1
 status=0 seen=0

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# package_lists.sh SOURCE_DIR: what the build needs by tools/packages, the Debian packages need as well; each
-# page of the manual and each header is in one of theirs, and in one of rpm.
+# package_lists.sh SOURCE_DIR
+#
+# Tests the lists of the packages: debian/control must have the build dependencies of
+# tools/packages, and each manual page and header must be in a Debian package and in an rpm package.
+# It fails if a new dependency, page or header was forgotten in a list.
 set -eu
 cd "$1"
 faults=0 looked=0
 
-# within FILE PATTERN WHAT: a line of the file matches
+# within FILE PATTERN WHAT: expects a matching line in the file
 within() {
     looked=$((looked + 1))
     grep -qE -- "$2" "$1" || { echo "$1: nothing for $3"; faults=1; }

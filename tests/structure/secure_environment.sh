@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# secure_environment.sh SOURCE_DIR: what a library reads of the environment it reads with
-# secure_getenv(3), which finds nothing in a program with more rights than its user.
+# secure_environment.sh SOURCE_DIR
+#
+# Tests that the library reads the environment only with secure_getenv(3), which finds nothing in a
+# program with more rights than its user. It searches the sources, and fails for a call of
+# getenv(3).
 set -eu
 cd "$1"
 if grep -rnE '(^|[^_[:alnum:]])getenv\>' common librpmem | grep -v ':[0-9]*: *//'; then

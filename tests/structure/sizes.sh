@@ -1,6 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# sizes.sh SOURCE_DIR: a file has one job; one that has outgrown 400 lines has several.
+# sizes.sh SOURCE_DIR
+#
+# Tests that no C or C++ file has more than 400 lines. A file should have one job, and a longer one
+# usually has several.
 cd "$1" || exit 1
 long=$(find common librpmem rpmemd tools tests include -name '*.?pp' -o -name '*.[ch]' | xargs wc -l |
     awk '$2 != "total" && $1 > 400')

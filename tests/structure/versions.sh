@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# versions.sh SOURCE_DIR: files that must name the version of the product, because their format wants it,
-# name the one of CMakeLists.txt; no other source names it. The C interface stays 1.3.
+# versions.sh SOURCE_DIR
+#
+# Tests that files whose format needs the version of the product have that of CMakeLists.txt, and
+# that no other source names it. The C interface must stay 1.3. It fails if a release forgets one of
+# these files.
 set -eu
 cd "$1"
 version=$(sed -nE 's/^project\(librpmem VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "no version in CMakeLists.txt: '$version'"; exit 1; }
 faults=0
 
-# is VERSION WHERE
+# is VERSION WHERE: expects the version of CMakeLists.txt.
 is() {
     [ "$1" = "$version" ] || { echo "$2 has the version '$1', CMakeLists.txt $version"; faults=1; }
 }
@@ -19,7 +22,7 @@ is "$(sed -nE 's/^## \[([0-9.]+)\].*/\1/p' CHANGELOG.md | head -n 1)" CHANGELOG.
 
 is "$(sed -nE 's/^version = "(.*)"$/\1/p' python/pyproject.toml)" python/pyproject.toml
 
-# Packages keep times of the build that come before this date: two builds would differ.
+# Times in packages are limited to this date. If it were in the future, two builds would differ.
 released=$(sed -nE 's/^ -- .*>  (.*)/\1/p' debian/changelog | head -n 1)
 [ "$(date -d "$released" +%s)" -lt "$(date +%s)" ] || {
     echo "debian/changelog: $released has not passed yet; write the time of the last commit or an earlier one"
