@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# arm64.sh SOURCES [STEP...]: the product for AArch64, cross-built in Debian 13 with its toolchain. The unit tests and the
-# simulations run under qemu-user, the packages are built. It fails where something assumes x86-64, where g++ for AArch64
-# has a warning, or where libpmem flushes otherwise there.
+# arm64.sh SOURCES [STEP...]
 #
-# qemu-user translates the instructions and leaves stores and system calls to this machine. So it is shown which bytes
-# are written. The order in which another processor or the medium sees the stores is not, nor is the confinement: there
-# is neither seccomp nor Landlock under qemu-user.
+# Tests the product for AArch64, cross-built in Debian 13 with its toolchain: the unit tests and the
+# simulations run under qemu-user, and the packages are built. It fails if something assumes x86-64,
+# if g++ for AArch64 has a warning, or if libpmem flushes differently there.
 #
-# The steps are build_tests, run_copies, run_tests, replicate and build_packages; default: all, in this order.
+# qemu-user translates instructions and leaves stores and system calls to this machine. So the tests
+# show which bytes are written, but not the order in which another processor or the medium sees the
+# stores. They do not show the confinement either, because qemu-user has neither seccomp nor
+# Landlock.
 #
-# As root. Debian 13 with the toolchain and the build stay in ~/.cache/rpmem (XDG_CACHE_HOME).
+# The steps are build_tests, run_copies, run_tests, replicate and build_packages. Default: all, in
+# this order. Run it as root. Debian 13 with the toolchain and the build are kept in ~/.cache/rpmem
+# (XDG_CACHE_HOME).
 set -eu -o pipefail
 RPMEM_DEBIAN=trixie
 # shellcheck source=tests/packaging/bare_debian.sh
@@ -18,16 +21,17 @@ RPMEM_DEBIAN=trixie
 
 sources=$(realpath "$1")
 left_out=${0%/*}/arm64_left_out.txt
-# Of tests: what is built and run.
+# The directories of tests that are built and run.
 directories="unit/common unit/include unit/lanes unit/librpmem unit/rpmemd unit/tools simulation"
 
-# The packages of libraries for AArch64. Of those with headers alone there is one for all architectures.
+# Prints the packages of libraries for AArch64. Packages with only headers are the same for all
+# architectures.
 libraries() {
     sed -nE 's/^(run|test) +(.*-dev)$/\2/p' "$sources/tools/packages" |
         sed -E '/^(libcli11|libexpected|nlohmann-json3)-dev$/!s/$/:arm64/'
 }
 
-# What a later version of tools/packages names is installed in a Debian that was kept, too.
+# Also runs in a Debian that was kept, because tools/packages may have changed.
 install_toolchain() {
     in_root dpkg --add-architecture arm64
     in_root apt-get -qq update || echo "the package index could not be renewed"
@@ -37,7 +41,7 @@ install_toolchain() {
         openssh-server openssh-client procps $(libraries)
 }
 
-# in_sources COMMAND...: in the other Debian. Prints its output if it fails.
+# in_sources COMMAND...: runs COMMAND in the other Debian, and prints its output if it fails.
 in_sources() {
     # shellcheck disable=SC2016 # for the other shell
     in_root --net env CI=true HOME=/root bash -c 'cd /root/librpmem && exec "$@"' bash "$@" >"${work:?}/log" 2>&1 ||
@@ -57,7 +61,7 @@ build_tests() {
     echo "built after $SECONDS s"
 }
 
-# Except those that emulation cannot run.
+# Runs the tests except those that emulation cannot run.
 run_tests() {
     local excluded build=/root/librpmem/build/release
     excluded=$(sed -nE 's/^([^# ]+) .*/\1/p' "$left_out" | paste -sd '|')
@@ -71,8 +75,8 @@ run_tests() {
     echo "tested after $SECONDS s"
 }
 
-# Flushes to the point of coherency (dc cvac) of the first processors, to the point of persistence (dc cvap) of later
-# ones, and none.
+# Runs the copies with each way to flush: to the point of coherency (dc cvac) on the first
+# processors, to the point of persistence (dc cvap) on later ones, and without flushes.
 run_copies() {
     local set passed
     for set in "cortex-a57 0" "neoverse-n1 0" "neoverse-n1 1"; do
@@ -84,7 +88,7 @@ run_copies() {
     done
 }
 
-# What tools/quickstart shows, through a real sshd: both ends are emulated, ssh and the shell are not.
+# Runs tools/quickstart through a real sshd. Both ends are emulated, ssh and the shell are not.
 replicate() {
     # shellcheck disable=SC2016 # for the other shell
     in_sources bash -eu -c 'rm -rf ../replicate && mkdir -p ../replicate/tests && cp -r tools ../replicate

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A Debian with nothing but what is essential, in a directory, for tests that install something. Sourced by
-# bash with `set -eu -o pipefail`, as root; debootstrap takes its mirror from apt. Sets work, root and release;
-# work is removed in the end, and root is in it unless the caller sets another one.
+# Makes a minimal Debian in a directory, for tests that install something. Sourced by bash with
+# `set -eu -o pipefail`, as root. debootstrap uses the mirror of apt. Sets work, root and release.
+# work is removed at the end. root is in it unless the caller sets another one.
 #
-#   RPMEM_DEBIAN=NAME   the release: bookworm, trixie, or `other` for the one of them that this machine does not have;
-#                       default: that of this machine
+#   RPMEM_DEBIAN=NAME   the release: bookworm, trixie, or `other` for the one that this machine does
+#                       not have; default: that of this machine
 # shellcheck shell=bash
 
 skip() {
@@ -31,8 +31,8 @@ bookworm) release=trixie ;;
 esac
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# in_root [--net] COMMAND...: in the other Debian; with --net it has a network of its own, with loopback
-# alone. All that it starts ends with it.
+# in_root [--net] COMMAND...: runs COMMAND in the other Debian. With --net it has a network
+# namespace with only loopback. Processes that it leaves are killed.
 in_root() {
     local net=
     [ "$1" != --net ] || { net=$1 && shift; }
@@ -49,14 +49,15 @@ in_root() {
             exec chroot "$root" "$@"' bash "$root" "$net" "$@" </dev/null
 }
 
-# The mirror from which apt of this machine takes Debian's own packages.
+# Prints the mirror that apt of this machine uses for packages of Debian.
 mirror_of_apt() {
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
         'Created-By: Packages' 'Origin: Debian' |
         awk -v suite="$VERSION_CODENAME" '$2 == suite && $3 == "main" { print $1; exit }'
 }
 
-# What apt finds in the other Debian. Of the same release: all that apt of this machine has.
+# sources_of_root MIRROR: prints the sources of apt for the other Debian. For the same release,
+# these are all sources of this machine.
 sources_of_root() {
     if [ "$release" = "$VERSION_CODENAME" ]; then
         apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
@@ -66,7 +67,7 @@ sources_of_root() {
     fi
 }
 
-# The other Debian starts no service.
+# Makes the other Debian, in which no service starts.
 make_root() {
     local mirror
     mirror=$(mirror_of_apt) || true
@@ -88,8 +89,8 @@ apt_get() {
         { cat "$work/log" >&2; fault "apt-get $* failed"; }
 }
 
-# keep_root NAME: root stays in ~/.cache/rpmem (XDG_CACHE_HOME) for the next run. One run at a time has it.
-# Returns 1 if it must be made; root_is_complete must then be called when it has all its packages.
+# keep_root NAME: keeps root in ~/.cache/rpmem (XDG_CACHE_HOME) for the next run, and locks it.
+# Returns 1 if it must be made. Then call root_is_complete when it has all its packages.
 keep_root() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/rpmem
     mkdir -p "$cache"
@@ -105,8 +106,9 @@ root_is_complete() {
     touch "$root/root/complete"
 }
 
-# copy_sources SOURCES: what git has and nothing else, to /root/librpmem of root. Builds stay there, but not those of
-# other sources: a file of these may be older than what was built.
+# copy_sources SOURCES: copies the files of git to /root/librpmem of root. Builds of the same
+# directory stay there. Builds of another one are removed, because its files may be newer than
+# these.
 copy_sources() {
     local copy=$root/root/librpmem
     mkdir -p "$copy"

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# commands.sh SOURCES BUILD TEXT LEAST, below own_machine.sh and with-sshd: pastes each block of commands
-# of TEXT (Markdown, or a manual page) into one shell, in order. A command that fails is a fault, and so is
-# one behind `!` that does not. At least LEAST commands run.
+# commands.sh SOURCES BUILD TEXT LEAST
+#
+# Tests the commands in TEXT, which is Markdown or a manual page: it runs each block of commands in
+# one shell, in order, below own_machine.sh and with-sshd. It fails if a command fails, if a command
+# after `!` succeeds, or if there are fewer than LEAST commands.
 set -eu
 
 sources=$1
@@ -18,7 +20,8 @@ if [[ $text == */rpmem-libpmemobj.7 || $text == */upgrade.md ]] && reason=$(remo
     exit 77
 fi
 
-# What cannot run here, by how a line begins, and why. Each row must be of use.
+# Prints a table of commands that cannot run here: the text, the beginning of the line, and the
+# reason. Each row must match a line.
 skipped() {
     cat <<'END'
 operations.md	./tools/quickstart	installs packages and builds; scripts.sh tests it
@@ -36,7 +39,7 @@ fault() {
     exit 1
 }
 
-# blocks: the commands of the text, each line behind its number and a colon.
+# blocks: prints the lines of commands in the text, each after its number and a colon.
 blocks() {
     case $text in
     *.md)
@@ -49,7 +52,7 @@ blocks() {
     esac
 }
 
-# Another fence, or a block by indentation, would hide commands from this test.
+# Expects no other fences and no indented blocks, because they would hide commands from this test.
 check_blocks() {
     [[ $text == *.md ]] || return 0
     awk '
@@ -63,8 +66,8 @@ check_blocks() {
     [ ! -s "$work/hidden" ] || fault "$text: these blocks are not run: $(cat "$work/hidden")"
 }
 
-# script: what bash is to run. A line of a here-document, and one behind a backslash or a pipe, belongs to the
-# command before it.
+# script: prints the script for bash. A line of a here-document, or after a backslash or a pipe,
+# belongs to the command before it.
 script() {
     local number line ends='' goes_on=no leaves=no
     while IFS=: read -r number line; do
@@ -90,7 +93,7 @@ script() {
     done < <(blocks)
 }
 
-# must_skip LINE: and writes down for which row.
+# must_skip LINE: returns whether the line must be skipped, and records the row.
 must_skip() {
     local name start why
     while IFS=$'\t' read -r name start why; do
@@ -102,8 +105,8 @@ must_skip() {
     return 1
 }
 
-# The first login of ssh-copy-id(1) would ask for a password; here an agent has another key. ~/.ssh tells
-# only where sshd listens.
+# The first login of ssh-copy-id(1) would ask for a password, so an agent has another key here.
+# ~/.ssh has only the port and the host key of sshd.
 prepare_login() {
     mkdir -m 0700 "$HOME/.ssh"
     cp "$RPMEM_TEST_SSHD_DIR/authorized_keys" "$HOME/.ssh/authorized_keys"
@@ -119,7 +122,7 @@ prepare_login() {
     unset RPMEM_SSH SSH_AUTH_SOCK
 }
 
-# The clone, as it looks after the build; and what the manual page takes for installed.
+# Makes a clone like one after the build. For a manual page, it also installs the build.
 prepare_clone() {
     mkdir -p "$HOME/clone/build"
     ln -s "$sources"/* "$HOME/clone/" 2>/dev/null || true
@@ -136,8 +139,9 @@ install_build() {
     ldconfig
 }
 
-# A replica as rpmemd 1.12.1 leaves it: the same bytes, parts of mode 0666, and no record of a writer, which
-# is an attribute of the first part or, where its file system has none, a file of state-dir.
+# Makes a replica like one of rpmemd 1.12.1: the same bytes, parts of mode 0666, and no record of a
+# writer. The record is an attribute of the first part, or a file of state-dir if the file system
+# has no attributes.
 prepare_old_replica() {
     install_build
     ssh-keygen -q -t ed25519 -N '' -f "$HOME/.ssh/id_ed25519"
@@ -157,7 +161,7 @@ prepare_old_replica() {
 
 has_record() { rpmemctl check target remote.set | grep -q 'last written by'; }
 
-# It was opened as the page says: its record is new, and the parts are closed to others.
+# Expects that the commands have opened the pool and closed the parts to other writers.
 check_upgrade() {
     has_record || fault "the pool was not opened"
     [ "$(stat -c %a /mnt/pmem0/replicas/part? | sort -u)" = 644 ] || fault "$(stat /mnt/pmem0/replicas/part?)"
@@ -193,7 +197,7 @@ timeout 150 bash "$work/script" >"$work/output" 2>&1 </dev/null || {
     fault "a command of $text failed"
 }
 [[ $text != */upgrade.md ]] || check_upgrade
-# examples/counter.c counts on, whichever copy was lost.
+# examples/counter.c must continue its count, whichever copy was lost.
 diff <(grep -E '^run [0-9]+$' "$work/output") <(seq "$(grep -cE '^run [0-9]+$' "$work/output")" | sed 's/^/run /') ||
     fault "$text: the counter has lost its count"
 [ -z "${RPMEM_TEST_SHOW:-}" ] || cat "$work/output"

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# completion.sh RPMEMD RPMEMCTL SOURCES: what bash and zsh offer after these words, by the completions of
-# completion/, is what the programs take.
+# completion.sh RPMEMD RPMEMCTL SOURCES
+#
+# Tests the completions of bash and zsh in completion/ with the real shells. It fails if a shell
+# does not offer an option, a subcommand or a value that --help of the programs lists.
 set -u
 
 sources=$3
@@ -13,7 +15,7 @@ bash_completion=/usr/share/bash-completion/bash_completion
 [ -e "$bash_completion" ] || { echo "there is no bash-completion (apt-get install bash-completion)"; exit 77; }
 failed=0
 
-# offers_bash LINE: what is offered where LINE ends.
+# offers_bash LINE: prints the completions at the end of LINE.
 offers_bash() {
     local COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS COMP_CWORD COMPREPLY=()
     IFS=' ' read -ra COMP_WORDS <<<"${1//=/ = }"
@@ -27,7 +29,7 @@ offers_zsh() {
     "$sources/tests/packaging/completion.zsh" "$sources/completion/zsh" "$1"
 }
 
-# offered LINE WORD...
+# offered LINE WORD...: expects both shells to offer each WORD.
 offered() {
     local shell line=$1 offers word
     shift
@@ -52,7 +54,7 @@ COMP_WORDBREAKS='=: '
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 mkdir "$directory/pools" "$directory/.ssh"
-# A host that ssh knows: bash-completion looks there. completion.zsh tells zsh of it.
+# bash-completion offers hosts of this file. completion.zsh passes the same host to zsh.
 printf 'Host alpha\n' >"$directory/.ssh/config"
 HOME=$directory
 echo >"$directory/pools.conf"
@@ -69,7 +71,7 @@ offered "rpmemd --config=po" pools.conf
 mapfile -t subcommands < <(rpmemctl --help | sed -nE 's/^ {2}([a-z]+) .*/\1/p')
 [ "${#subcommands[@]}" -ge 16 ] || { echo "rpmemctl --help has only: ${subcommands[*]}"; exit 1; }
 offered "rpmemctl " "${subcommands[@]}"
-# Each subcommand with its options, and its first argument, as its own help has them.
+# Each subcommand must be completed with the options and the first argument in its help.
 for subcommand in "${subcommands[@]}"; do
     help=$(rpmemctl "$subcommand" --help)
     mapfile -t options < <(sed -nE 's/^ {2,4}(-[A-Za-z], )?(--[a-z-]+).*/\2/p' <<<"$help")

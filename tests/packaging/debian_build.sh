@@ -1,6 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# debian_build.sh SOURCES DIRECTORY: the Debian packages of the sources, for the tests that look at them.
+# debian_build.sh SOURCES DIRECTORY
+#
+# Builds the Debian packages into DIRECTORY, for the tests that examine them. It fails if
+# tools/package fails.
 set -eu
 sources=$1
 rm -f "$2"/*.deb

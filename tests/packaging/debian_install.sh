@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# debian_install.sh PACKAGES WORKLOAD SOURCES: the Debian packages in the directory PACKAGES, in a Debian
-# that has nothing else of ours. Stock PMDK programs replicate to localhost there, through sshd, with no
-# variable set; what is compiled against the packages runs with both builds of the library; and after a
-# purge all files are gone. Debian 13 has a PMDK that refuses to replicate. So 1.12.1 is installed there at last,
-# as docs/installation.md says, and replicates. WORKLOAD is that of tests/clients. As root; debootstrap takes its
-# mirror from apt.
+# debian_install.sh PACKAGES WORKLOAD SOURCES
+#
+# Tests the Debian packages in PACKAGES in a minimal Debian. Stock PMDK programs replicate to
+# localhost through sshd without any variable, a program that is compiled against the packages runs
+# with both builds of the library, and a purge must remove all files. The PMDK of Debian 13 refuses
+# remote replicas, so 1.12.1 is installed there as docs/installation.md says. It fails if a package
+# cannot be installed, lacks a file or a dependency, or leaves a file. WORKLOAD is that of
+# tests/clients. Run it as root. debootstrap uses the mirror of apt.
 set -eu -o pipefail
 # shellcheck source=tests/packaging/bare_debian.sh
 . "${0%/*}/bare_debian.sh"
@@ -16,7 +18,7 @@ stock="openssh-server openssh-client pmdk-tools libpmemobj1"
 
 compgen -G "$packages/*.deb" >/dev/null || skip "there are no packages in $packages"
 
-# All files but those of users and what apt and dpkg keep of what they did.
+# Prints all files except those of users, and records of apt and dpkg.
 list_files() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./home -o -path ./tmp -o -path ./run \
         -o -path ./root -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/log/apt \) -prune \
@@ -35,7 +37,7 @@ install_ours() {
         fault "something depends on what is loaded only where it is used"
 }
 
-# What is loaded when it is used is named by no program and no library.
+# Libraries that are loaded on first use must not be in the dynamic section of a file.
 check_files() {
     local file library name version
     library=$(find "$root/usr/lib" -path '*/pmdk_dbg/*' -prune -o -name librpmem.so.1 -print)
@@ -58,7 +60,7 @@ check_files() {
     dpkg --compare-versions "$version" gt 1.12.1-2 || fault "$version does not replace 1.12.1"
 }
 
-# A user who may log in to localhost, and the programs that were built elsewhere.
+# Prepares a user who may log in to localhost, with programs that were built elsewhere.
 prepare_user() {
     local home=$root/home/user
     in_root su user -c 'cd && mkdir -m 700 .ssh && ssh-keygen -q -t ed25519 -N "" -f .ssh/id_ed25519 &&
@@ -74,7 +76,8 @@ prepare_user() {
     in_root chown -R user: /home/user
 }
 
-# With what librpmem-dev has for CMake and pkg-config, not with that of this machine.
+# Builds the example with the files of librpmem-dev for CMake and pkg-config, not with those of this
+# machine.
 build_example() {
     local pc
     cmake -S "$sources/examples" -B "$work/example" -DCMAKE_PREFIX_PATH="$root/usr" >"$work/log" 2>&1 &&
@@ -103,7 +106,8 @@ purge_ours() {
     apt_get autoremove --purge --yes
 }
 
-# Where libpmemobj refuses remote replicas: what docs/installation.md says to do, then the session once more.
+# For a libpmemobj that refuses remote replicas: runs the commands in docs/installation.md, and then
+# the session again.
 use_older_pmdk() {
     sed -n '/^## Remote replicas of libpmemobj/,/^## RPM/p' "$sources/docs/installation.md" |
         sed -n '/^```sh/,/^```/p' | sed "/^\`\`\`/d; s/sudo //; s,http://[^ ]*,$(mirror_of_apt)," >"$root/root/older.sh"
@@ -119,7 +123,7 @@ use_older_pmdk() {
 make_root
 # shellcheck disable=SC2086 # a list
 apt_get install --yes --no-install-recommends $stock
-# No password will do, but the account is not locked.
+# With this, no password is accepted, but the account is not locked.
 in_root useradd --create-home --shell /bin/bash --password '*' user
 list_files >"$work/before"
 install_ours

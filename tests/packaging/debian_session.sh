@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a user does with the packages: see debian_install.sh. In the user's home; nothing is set but what a
-# login sets.
+# The session of a user with the packages, see debian_install.sh. It runs in the user's home, with
+# only the variables of a login.
 # shellcheck shell=bash
 set -eu
 
@@ -31,7 +31,7 @@ else
     [ ! -e remote.part ] || fault "pmempool rm --all leaves the part of the target"
 fi
 
-# The program that was compiled against librpmem-dev, with both builds of the library.
+# Run the program that was compiled against librpmem-dev, with both builds of the library.
 directory=$(echo /usr/lib/*/pmdk_dbg)
 for place in "" "$directory"; do
     rm -f example.part

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dynamic_loading LIBRARY [KEPT]: loads the library as libpmemobj does, finds every function, calls
- * those that need no target, and unloads it, several times over, also with a thread that outlives
- * it. KEPT is loaded before and never unloaded: with it a search for leaks finds only those of
- * LIBRARY, and not those of what it depends on.
+ * dynamic_loading LIBRARY [KEPT]: loads the library as libpmemobj does, looks up every function,
+ * calls those that need no target, and unloads the library. It repeats this, also with a thread
+ * that outlives the library. KEPT is loaded before and never unloaded, so that a leak check reports
+ * only LIBRARY and not its dependencies. A missing symbol, or state that outlives dlclose(), makes
+ * it fail.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,10 +44,10 @@ typedef int (*remove_function)(const char*, const char*, int);
         memcpy(&(variable), &address, sizeof(variable));                                           \
     } while (0)
 
-/* Large enough for a page of any size, wherever it begins. */
+/* Large enough for an aligned page of up to 128 KiB. */
 static char memory[1 << 18];
 
-/* Goes as far as one can without a target: settings and log are set up. */
+/* An invalid target, so that the library sets up settings and log but connects to nothing. */
 static void fail_to_create(create_function create_pool, errormsg_function errormsg) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char* aligned = memory + (page - (uintptr_t)memory % page) % page;
@@ -84,7 +85,7 @@ struct thread_state {
     pthread_barrier_t barrier;
 };
 
-/* Has the library's text of the last error when it is unloaded, and ends after that. */
+/* The thread has a thread-local error text of the library when that is unloaded, and ends later. */
 static void* use_and_outlive(void* argument) {
     struct thread_state* state = argument;
     use(state->handle);

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# hardening.sh PREFIX: what is installed there is hardened as Debian's own programs are, and stripped;
-# its debug symbols are in .debug beside it. They also tell what each source was compiled with.
+# hardening.sh PREFIX
+#
+# Tests that programs and libraries in PREFIX are hardened like those of Debian and stripped, with
+# debug symbols in .debug. It examines them with readelf. The symbols also contain the options of
+# the compiler. It fails if an option is lost for a file or for one source.
 set -u
 
 failed=0 files=0
@@ -10,7 +13,7 @@ fault() {
     failed=1
 }
 
-# compiled_with OPTION: every source of ours.
+# compiled_with OPTION: expects that every source of the project was compiled with OPTION.
 compiled_with() {
     local without
     without=$(grep -vcE -- " $1( |\$)" <<<"$producers")
@@ -35,7 +38,7 @@ check_code() {
     grep -qE ' UND __[a-z]+_chk@' <<<"$symbols" || fault "no function of _FORTIFY_SOURCE"
 }
 
-# build_id FILE: of symbols alone readelf complains that there is no program.
+# build_id FILE: prints the build ID. readelf warns about files that contain only symbols.
 build_id() {
     readelf -nW "$1" 2>/dev/null | grep 'Build ID'
 }
@@ -47,7 +50,7 @@ check_symbols() {
         fault "it does not name its debug symbols"
     [ "$(build_id "$file")" = "$(build_id "$debug")" ] ||
         fault "$debug is not there, or of another build"
-    # Clang does not tell its options.
+    # clang does not record its options.
     producers=$(readelf -wi --dwarf-depth=1 "$debug" 2>/dev/null | grep 'DW_AT_producer.*GNU C')
     [ -n "$producers" ] || { fault "no compiler's name in $debug" && return; }
     compiled_with -fstack-protector-strong

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# help.sh RPMEMD RPMEMCTL [RPMEM-BENCH]: every help page fits a terminal of 80 columns, and has a usage
-# line and a text for each option and verb, but no word of CLI11's own pages. A wrong command line is
-# answered with the program, the wrong word and the right form. It would fail if a page or a text came
-# from CLI11 again, whose words differ between its releases.
+# help.sh RPMEMD RPMEMCTL [RPMEM-BENCH]
+#
+# Tests the help pages and the errors for wrong command lines of the real programs. A page must fit
+# 80 columns and have a usage line and a text for each option and verb. An error must name the
+# program, the wrong word and the right form. It fails if a page or a text comes from CLI11, whose
+# words differ between its releases.
 set -u
 
 rpmemd=$1 rpmemctl=$2 bench=${3:-}
@@ -13,7 +15,7 @@ fault() {
     failed=1
 }
 
-# page PROGRAM [VERB]
+# page PROGRAM [VERB]: checks a help page.
 page() {
     local name=${1##*/} text
     text=$("$@" --help) || fault "$* --help: status $?"
@@ -26,7 +28,8 @@ page() {
         fault "$* --help does not say what these are"
 }
 
-# refused TEXT WORD...: the command line is refused, with TEXT on standard error and a word on help.
+# refused TEXT WORD...: expects the command line WORDs to fail, with TEXT on standard error and a
+# reference to --help.
 refused() {
     local expected=$1 text status=0
     shift

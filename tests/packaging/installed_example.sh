@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# installed_example.sh CMAKE BUILD SOURCES CONFIGURATION, below with-sshd: installs the build into a
-# temporary prefix, looks at what is there, builds the examples in C and C++ with CMake and with
-# pkg-config against it, and the program in README.md, and runs all of them.
+# installed_example.sh CMAKE BUILD SOURCES CONFIGURATION
+#
+# Tests an installation in a temporary prefix, below with-sshd: the examples in C and C++ and the
+# programs in README.md are built against it with CMake and pkg-config, and replicate to a real
+# daemon. It fails if a file is missing, refers to the build, or cannot be moved, or if a program
+# does not build or does not write its bytes to the target.
 set -eu
 
 cmake=$1
@@ -40,14 +43,14 @@ install_build() {
     fi
 }
 
-# The tree is moved, which a package must stand.
+# Moves the tree. An installation must work at another place, too.
 move_prefix() {
     mv "$prefix" "$work/moved prefix"
     libdir="$work/moved prefix${libdir#"$prefix"}"
     prefix="$work/moved prefix"
 }
 
-# What the dynamic linker finds without being told.
+# The programs must start without LD_LIBRARY_PATH.
 check_programs() {
     local program
     for program in rpmemd rpmemctl rpmem-bench; do
@@ -68,13 +71,13 @@ check_hardening() {
     esac
 }
 
-# snippet LANGUAGE FILE SET: the program in README.md, on the target of this test.
+# snippet LANGUAGE FILE SET: writes the program in README.md to FILE, for the target of this test.
 snippet() {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$sources/README.md" |
         sed "/^\`\`\`/d; s/\"target\"/getenv(\"RPMEM_TEST_TARGET\")/; s/\"pool.set\"/\"$3\"/" >"$2"
 }
 
-# The programs in README.md, as a reader would compile them.
+# Builds the programs in README.md like a reader.
 build_snippets() {
     [ ! -e /etc/debian_version ] || grep -qF "DIR${libdir#"$prefix"}/pkgconfig " "$sources/README.md" ||
         fault "README.md does not say that libraries are installed into DIR${libdir#"$prefix"}"
@@ -90,7 +93,7 @@ build_snippets() {
         fault "the program in C++ in README.md does not compile"
 }
 
-# run_snippet NAME
+# run_snippet NAME: runs a program of README.md, and expects its bytes on the target.
 run_snippet() {
     printf 'PMEMPOOLSET\n32M %s\n' "$target/$1.part0" >"$target/$1.set"
     LD_LIBRARY_PATH=$libdir timeout 60 "$work/$1" || fault "$1, a program in README.md, failed"
@@ -119,7 +122,7 @@ build_with_make() {
         { cat "$work/make.log"; fault "the examples do not build with make and pkg-config"; }
 }
 
-# run_example PROGRAM NAME: and look at the bytes on the target.
+# run_example PROGRAM NAME: runs an example, and expects its bytes on the target.
 run_example() {
     printf 'PMEMPOOLSET\n32M %s\n' "$target/$2.part0" >"$target/$2.set"
     LD_LIBRARY_PATH=$libdir timeout 60 "$1" "$RPMEM_TEST_TARGET" "$2.set" ||
@@ -132,7 +135,7 @@ run_example() {
     [ "$(head -c 7 "$target/$2.part0")" = EXAMPLE ] || fault "$2.part0 has no header"
 }
 
-# The manifests of an installation by this machine's owner stay.
+# Keep the manifests of another installation of this build.
 mkdir "$work/manifests" "$target"
 mv "$build"/install_manifest*.txt "$work/manifests" 2>/dev/null || true
 trap 'rm -f "$build"/install_manifest*.txt; mv "$work"/manifests/* "$build" 2>/dev/null || true' EXIT

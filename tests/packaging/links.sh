@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# links.sh DIRECTORY TEXT...: every relative link of these texts leads to something in DIRECTORY, a
-# link to a heading to that heading; there are ten or more.
+# links.sh DIRECTORY TEXT...
+#
+# Tests the relative links of these Markdown texts: each must lead to a file in DIRECTORY, and a
+# link to a heading must lead to an existing one. It fails if a file or a heading is renamed without
+# the link, or if it finds fewer than ten links.
 set -eu
 
 root=$(readlink -f "$1")
@@ -11,12 +14,12 @@ fault() {
     failed=1
 }
 
-# anchors FILE: what its headings are called in a link.
+# anchors FILE: prints the names of its headings in links.
 anchors() {
     sed -nE 's/^#+ +//p' "$1" | tr '[:upper:]' '[:lower:]' | tr ' ' '-' | tr -cd 'a-z0-9_\n-'
 }
 
-# follow TEXT LINK
+# follow TEXT LINK: checks a link.
 follow() {
     local path=${2%%#*} anchor='' place
     [[ $2 != *'#'* ]] || anchor=${2#*#}

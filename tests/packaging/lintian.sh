@@ -1,6 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# lintian.sh PACKAGES: lintian has neither errors nor warnings for the Debian packages in this directory.
+# lintian.sh PACKAGES
+#
+# Tests that lintian has neither errors nor warnings for the Debian packages in this directory. It
+# fails if a package violates the policy of Debian.
 set -eu
 compgen -G "$1/*.deb" >/dev/null || { echo "there are no packages in $1"; exit 77; }
 command -v lintian >/dev/null || { echo "lintian is missing: apt-get install lintian"; exit 77; }

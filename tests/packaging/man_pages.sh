@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# man_pages.sh DIRECTORY: man(1) and mandoc(1) have nothing to say against a page, every page has the
-# parts that a reader looks for, in the order of man-pages(7), links lead to a page, and every function
-# and option has its page.
+# man_pages.sh DIRECTORY
+#
+# Tests the manual pages with man(1) and mandoc(1). It fails if these warn, if a page lacks a
+# section or has it in another order than man-pages(7), if a reference leads to no page, or if a
+# function of librpmem.h has no page.
 set -eu
 
 directory=$1
@@ -51,7 +53,7 @@ check_order() {
     done
 }
 
-# Pages of ours that SEE ALSO and text name must exist.
+# Pages of the project that a text refers to must exist.
 check_references() {
     local page=$1 name section
     while read -r name section; do

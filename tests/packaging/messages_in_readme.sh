@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# messages_in_readme.sh SOURCES: every message that README.md explains is one that the library or
-# the daemon can really give: each of its pieces stands in the sources.
+# messages_in_readme.sh SOURCES
+#
+# Tests that README.md explains only messages that the library or the daemon can print. Each piece
+# of a message must be in a literal of the sources. It fails if an error text changes without
+# README.md.
 set -eu
 
 cd "$1"
-# Literals that are continued on the next line are joined.
+# Join literals that are continued on the next line.
 sources=$(find common librpmem rpmemd -name '*.[ch]pp' -print0 | sort -z | xargs -0 cat |
     sed -z 's/"[ \n]*"//g; s/\\"/"/g')
 failed=0
 messages=0
 
-# max_beginning TEXT: as many of its first words as stand in the sources together.
+# max_beginning TEXT: prints the longest beginning, in whole words, that is in the sources.
 max_beginning() {
     local text=$1
     while [ ${#text} -ge 8 ]; do
@@ -24,7 +27,8 @@ max_beginning() {
     done
 }
 
-# piece MESSAGE TEXT: a text may be put together from several literals, none of them tiny.
+# piece MESSAGE TEXT: expects TEXT in the sources. It may consist of several literals of 8
+# characters or more.
 piece() {
     local rest=$2 found
     while [ -n "$rest" ]; do
@@ -42,9 +46,9 @@ piece() {
 while IFS= read -r message; do
     messages=$((messages + 1))
     while IFS= read -r text; do
-        # What is left between two gaps may be too short to mean anything.
+        # A text between two gaps may be too short to be significant.
         [ ${#text} -lt 8 ] || piece "$message" "$text"
-        # Numbers come from a format.
+        # Numbers in a message come from a format, so they are gaps, too.
     done < <(sed -E 's/…/\n/g; s/ (255|127)( |$)/ \n /g' <<<"$message" | sed -E 's/^ +//; s/ +$//')
 done < <(sed -n '/^## Troubleshooting/,/^## Security/p' README.md | grep '^| `' | cut -d'`' -f2)
 

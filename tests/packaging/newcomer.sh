@@ -1,25 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# newcomer.sh SOURCES: README.md from top to bottom, as written, by a user with sudo on a Debian with nothing
-# else. See newcomer_session.sh. RPMEM_NEWCOMER_ALL=1 runs the last block, too, which takes hours: without, a
-# few tests stand for it.
+# newcomer.sh SOURCES
+#
+# Tests README.md from top to bottom, by a user with sudo in a minimal Debian, see
+# newcomer_session.sh. It fails if a block does not work as written, for example because it needs a
+# package that the text does not install. RPMEM_NEWCOMER_ALL=1 also runs the last block completely,
+# which takes hours. Without it, only a few tests run.
 set -eu -o pipefail
 # shellcheck source=tests/packaging/bare_debian.sh
 . "${0%/*}/bare_debian.sh"
 
 sources=$1
 
-# An apt that asks would find nobody; nothing else is set up.
+# apt must not ask questions. Nothing else is prepared.
 prepare_user() {
     apt_get install --yes --no-install-recommends sudo ca-certificates
     echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/90nobody-answers"
     in_root useradd --create-home --shell /bin/bash --password '*' newcomer
     echo 'newcomer ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/newcomer"
-    # Not 127.0.0.1, where this machine may have an sshd.
+    # This is not 127.0.0.1, where this machine may have an sshd.
     echo '127.0.0.9 target' >>"$root/etc/hosts"
 }
 
-# The clone that README.md begins in: what git would have, or where there is no git, all but builds.
+# Makes the clone in which README.md begins: all files except builds and .git.
 copy_clone() {
     local clone=$root/home/newcomer/librpmem
     mkdir "$clone"

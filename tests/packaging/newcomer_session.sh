@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a newcomer does with README.md, in the clone: see newcomer.sh. Each block of the text is used, in its
-# order, as it stands there; what a reader has to replace is replaced.
+# The session of a newcomer with README.md in the clone, see newcomer.sh. It uses each block of the
+# text in order and as written. Only words that a reader has to replace are replaced.
 # shellcheck shell=bash
 
 readme=README.md
@@ -18,7 +18,7 @@ fault() {
     exit 1
 }
 
-# Blocks become files: blocks/1.sh and so on. A block without a language is text.
+# Write the blocks to files: blocks/1.sh and so on. A block without a language is text.
 mkdir ~/blocks
 awk -v directory="$HOME/blocks" '
     /^ *```/ && !inside { inside = 1; language = $0; sub(/^ *```/, "", language); number++; next }
@@ -34,26 +34,26 @@ next() {
     say "block $number: $2"
 }
 
-# run_block: the commands of a block, in a shell of their own; the first that fails ends it. The text of the
-# block goes to the log.
+# run_block: runs the commands of a block in a new shell, which ends at the first failure. Prints
+# the text of the block.
 run_block() {
     sed 's/^/    $ /' "$block"
     bash -eu -o pipefail "$block" </dev/null
 }
 
-# What README.md says of the target: a key that logs in without a password, and an sshd.
+# Prepares the target that README.md assumes: a key that logs in without a password, and an sshd.
 prepare_target() {
     ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519
     cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys
     sudo mkdir -p /run/sshd
-    # Not port 22, which an sshd of the machine around may have.
+    # This is not port 22, which an sshd of the surrounding machine may have.
     sudo /usr/sbin/sshd -o "ListenAddress=127.0.0.9:$port" -o UsePAM=no
     printf 'Host target\n    Port %s\n' "$port" >~/.ssh/config
     sed "s/^/[target]:$port /" /etc/ssh/ssh_host_*_key.pub >~/.ssh/known_hosts
     sudo install -d -o "$(id -un)" -m 0700 "$pool_directory"
 }
 
-# use_program COMMAND...: it creates the pool, its text is there, and a second run fails.
+# use_program COMMAND...: expects it to create the pool with its text, and a second run to fail.
 use_program() {
     "$@" || fault "the program fails: $*"
     grep -q 'kept on two machines' "$pool_directory/pool.part0" || fault "the text is not on the target: $*"
@@ -73,7 +73,7 @@ ssh target rpmemd --version
 rpmemctl probe target
 
 next sh "a place of one's own"
-# A reader does one or the other: root has written the list of what was installed.
+# A reader does only one of the two installations. This list of installed files belongs to root.
 sudo rm build/release/install_manifest.txt
 cmake --install build/release --prefix ~/own >/dev/null
 sed -i "s,\bDIR\b,$HOME/own,g" "$block"
@@ -118,7 +118,7 @@ cp "$block" "$pool_directory/local.set"
 next text "and that of the target"
 cp "$block" ~/remote.set
 next sh "libpmemobj"
-# The reader's own program; this one wants a layout of its own.
+# This program takes the place of the reader's own. It needs another layout.
 sudo apt-get -qq install --no-install-recommends libpmemobj-dev >/dev/null
 # shellcheck disable=SC2046 # a list of options
 cc -o your-program examples/counter.c $(pkg-config --cflags --libs libpmemobj)

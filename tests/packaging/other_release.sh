@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# other_release.sh SOURCES PRESET [CTEST-OPTION...]: builds and tests SOURCES in the other release of Debian that is
-# supported: in Debian 13 on Debian 12, and the other way round. As root. It fails where a library, a compiler
-# or a program of that release is not what the sources expect, and for each warning of that compiler.
+# other_release.sh SOURCES PRESET [CTEST-OPTION...]
 #
-# The other Debian, its packages, its ccache and the build stay in ~/.cache/rpmem (XDG_CACHE_HOME), so that the next
-# run compiles only what has changed. Remove that directory to begin anew. With -N it builds, and runs no test.
-# With -C nightly it runs nightly tests, too.
+# Builds and tests SOURCES in the other supported release of Debian: in Debian 13 on Debian 12, and
+# the reverse. It fails if a library, a compiler or a program of that release differs from what the
+# sources expect, and for each warning of that compiler. Run it as root.
+#
+# The other Debian, its packages, its ccache and the build are kept in ~/.cache/rpmem
+# (XDG_CACHE_HOME), so that the next run compiles only changes. Remove that directory to start
+# again. With -N it builds and runs no test. With -C nightly it also runs nightly tests.
 set -eu -o pipefail
 RPMEM_DEBIAN=other
 # shellcheck source=tests/packaging/bare_debian.sh
@@ -15,7 +17,7 @@ RPMEM_DEBIAN=other
 sources=$(realpath "$1") preset=$2
 shift 2
 groups="run test" net=--net test_jobs=${RPMEM_TEST_JOBS:-6}
-# Nightly tests install and build, so they need the network, more packages, and both processors.
+# Nightly tests install and build, so they need the network, more packages, and more processor time.
 case " $* " in
 *" nightly "*) groups+=" package release" net="" test_jobs=2 ;;
 esac

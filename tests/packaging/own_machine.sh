@@ -1,12 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# own_machine.sh SOURCES BUILD COMMAND [ARGUMENT...]: runs COMMAND with an empty home directory and an
-# empty /mnt, with copies of /etc and /usr/local that are thrown away, and with a network of its own,
-# where only loopback is, and where this machine is also called "target". 77: this user may not make that.
+# own_machine.sh SOURCES BUILD COMMAND [ARGUMENT...]
+#
+# Runs COMMAND in namespaces, for tests that change the machine: with an empty home directory and an
+# empty /mnt, temporary copies of /etc and /usr/local, and a network with only loopback, where this
+# machine also has the name "target". Exits with 77, which ctest reports as skipped, if this is not
+# possible.
 set -eu
 
 if [ -z "${RPMEM_TEST_OWN_MACHINE:-}" ]; then
-    # The daemon takes parts only below directories of root or its user: other users have no root here.
+    # The daemon accepts parts only below directories of root or its user. In a user namespace, root
+    # of the host would be another user.
     [ "$(id -u)" -eq 0 ] && unshare --mount --net true 2>/dev/null || {
         echo "skipped: this needs root, and the right to make namespaces (unshare --mount --net)"
         exit 77
@@ -39,7 +43,7 @@ done
 for place in "$home" /mnt; do
     mount -t tmpfs -o mode=0755 tmpfs "$place"
 done
-# They may have been in the home directory.
+# Sources and build may have been in the home directory.
 mkdir -p "$sources" "$build"
 mount --bind "$layers/sources" "$sources"
 mount --bind "$layers/build" "$build"

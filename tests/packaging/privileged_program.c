@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * privileged_program LIBRARY: calls what starts something on a target, and prints what came of it.
- * First the number that tells whether the process has more rights than its user.
+ * privileged_program LIBRARY: prints AT_SECURE, which is 1 if the process has more privileges than
+ * its user. Then it calls the functions that connect to a target, and prints their errors.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# privileged_program.sh PROGRAM LIBRARY: a set-user-ID program gets nothing from librpmem but EPERM,
-# and nothing is started, loaded or written for it. Needs root, to make one of another user.
+# privileged_program.sh PROGRAM LIBRARY
+#
+# Tests librpmem in a real set-user-ID program: each call must fail with EPERM, and nothing may be
+# started, loaded or written. It fails if the library uses the environment of the caller with the
+# rights of the owner. It needs root, to make a program of another user.
 set -eu
 program=$1
 library=$2
 owner=65534   # nobody
-ordinary=1    # who starts it
+ordinary=1    # the user who starts it
 
 skip() {
     echo "skipped: $*"
@@ -19,7 +22,7 @@ command -v setpriv >/dev/null || skip "setpriv is not here (Debian package util-
 directory=
 trap '[ -z "$directory" ] || rm -rf "$directory"' EXIT
 
-# Copies all that is needed to where every user gets at it.
+# Copies all files to a directory that every user can read.
 prepare() {
     directory=$(mktemp -d "$1/rpmem-privileged-XXXXXX") || return 1
     chmod 755 "$directory"
@@ -30,9 +33,9 @@ prepare() {
     chmod 755 "$directory/ssh"
 }
 
-# Prints what the program does. Its environment is what would tempt the library.
+# Runs the program and prints its output. The environment has variables that an attacker could set.
 run() {
-    # No search for leaks, where there is one: it cannot look into such a process.
+    # LeakSanitizer cannot examine such a process.
     env ASAN_OPTIONS=detect_leaks=0 RPMEM_ENABLE_VERBS=0 RPMEM_SSH="$directory/ssh" \
         RPMEM_LOG_LEVEL=4 RPMEM_LOG_FILE="$directory/marks/log" \
         setpriv --reuid="$ordinary" --regid="$ordinary" --clear-groups \
@@ -46,7 +49,8 @@ fail() {
 
 for place in "${TMPDIR:-/tmp}" /tmp /var/tmp; do
     prepare "$place" || continue
-    # Without the bit the library obeys the environment: else what follows would show nothing.
+    # Without the set-user-ID bit the library must use the environment. Otherwise the test would
+    # prove nothing.
     usual=$(run)
     grep -q '^AT_SECURE 0$' <<<"$usual" || fail "the usual program has special rights:" "$usual"
     [ -e "$directory/marks/ssh" ] || fail "RPMEM_SSH was not started:" "$usual"

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# rpm.sh SOURCES: rpmbuild makes the packages of packaging/librpmem.spec, which have every file that is
-# installed, once. What they need is not looked up: this is Debian.
+# rpm.sh SOURCES
+#
+# Tests that rpmbuild makes the packages of packaging/librpmem.spec without a warning. It fails if
+# an installed file is in no package or in two, or if a package is missing. Dependencies are not
+# checked, because this is Debian.
 set -eu -o pipefail
 sources=$1
 command -v rpmbuild >/dev/null || { echo "rpmbuild is missing: apt-get install rpm"; exit 77; }
@@ -11,7 +14,7 @@ version=$(sed -nE 's/^project\(librpmem VERSION ([0-9.]+) .*/\1/p' "$sources/CMa
 mkdir -p "$work/SOURCES"
 tar -C "$sources" -c -z -f "$work/SOURCES/librpmem-$version.tar.gz" --exclude='./build*' --exclude=./.git \
     --exclude=./.cache --transform="s,^\.,librpmem-$version," .
-# Files that no package has are an error, which is rpmbuild's default.
+# By default, rpmbuild fails for files that no package has.
 rpmbuild -bb --nodeps --define "_topdir $work" "$sources/packaging/librpmem.spec" >"$work/log" 2>&1 </dev/null ||
     { tail -n 40 "$work/log"; echo "rpmbuild failed"; exit 1; }
 ! grep -iE '^(warning|error):' "$work/log" || { echo "rpmbuild warns"; exit 1; }

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scripts.sh SOURCES CMAKE: what tools/quickstart and tools/test do before they build, with stand-ins for
-# apt-get and the others: nothing is installed or built here.
+# scripts.sh SOURCES CMAKE
+#
+# Tests what tools/quickstart and tools/test do before they build. Scripts replace apt-get, cmake
+# and other programs, so that nothing is installed or built. It fails if a wrong option is accepted
+# or reported too late, or if the installation of packages starts a service.
 set -u
 
 sources=$1 cmake=$2
@@ -18,7 +21,7 @@ fault() {
     failed=1
 }
 
-# stand_in NAME [LINE...]: writes down that it was called.
+# stand_in NAME [LINE...]: makes a script that records its calls.
 stand_in() {
     printf '%s\n' '#!/bin/sh' "echo \"$1 \$*\" >>'$calls'" "${@:2}" >"$work/bin/$1"
     chmod 755 "$work/bin/$1"
@@ -26,11 +29,11 @@ stand_in() {
 policy=$work/policy-rc.d
 stand_in sudo 'exec "$@"'
 stand_in dpkg-query 'exit 1'
-stand_in systemctl 'exit 1' # as where nothing can be disabled
+stand_in systemctl 'exit 1' # fails like on a machine without systemd
 stand_in apt-get "[ ! -x '$policy' ] || echo services are denied >>'$calls'"
 stand_in cmake 'echo cmake was called; exit 1'
 
-# run STATUS COMMAND...
+# run STATUS COMMAND...: expects this status.
 run() {
     local wanted=$1 status=0
     shift
@@ -39,7 +42,8 @@ run() {
     [ "$status" = "$wanted" ] || fault "$*: status $status, not $wanted"
 }
 
-# refused STATUS TEXT SCRIPT WORD...: at once, with the text.
+# refused STATUS TEXT SCRIPT WORD...: expects the script to fail with TEXT before it installs or
+# builds.
 refused() {
     run "$1" "$work/sources/tools/$3" "${@:4}"
     grep -qF -- "$2" "$work/output" || fault "${*:3}: the text does not say: $2"

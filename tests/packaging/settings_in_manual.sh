@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# settings_in_manual.sh RPMEMCTL SOURCES: librpmem(7) tells every setting of the library's table, with
-# its default and its bounds, and no other; README.md names each. The table is what
-# `rpmemctl settings` prints without an environment.
+# settings_in_manual.sh RPMEMCTL SOURCES
+#
+# Tests that librpmem(7) describes exactly the settings of the library, with defaults and bounds,
+# and that README.md names each. The settings are the output of `rpmemctl settings` without an
+# environment. It fails if a setting is added, renamed or changed without the texts.
 set -eu
 
 sources=$2
-# Words that were divided at the end of a line are joined again.
+# Join words that are divided at the end of a line.
 page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$sources/man/librpmem.7" | col -bx |
     sed -n '/^ENVIRONMENT/,/^NOTES/p' | sed -z 's/‐\n *//g')
 failed=0
@@ -15,7 +17,7 @@ fault() {
     failed=1
 }
 
-# told NAME: the paragraph of one setting.
+# told NAME: prints the paragraph of one setting.
 told() {
     printf '%s\n' "$page" | awk -v name="$1" '
         /^       [A-Z]/ { inside = ($1 == name) }
@@ -32,7 +34,7 @@ while IFS='|' read -r name default bounds; do
     [ -n "$text" ] || { fault "$name is not in librpmem(7)"; continue; }
     [ -z "$default" ] || grep -qE "Default: $default\." <<<"$text" ||
         fault "$name: librpmem(7) does not say that the default is $default"
-    # UINT_MAX is as good as no bound.
+    # UINT_MAX means that there is no bound.
     if [[ -n $bounds && $bounds != *' to 4294967295' ]]; then
         grep -q "from $bounds" <<<"$text" || fault "$name: librpmem(7) does not say: from $bounds"
     fi

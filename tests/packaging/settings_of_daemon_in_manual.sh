@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# settings_of_daemon_in_manual.sh RPMEMD SOURCES: rpmemd.conf(5) and README.md tell of every setting in
-# the daemon's table, with its default, and of no other. The table is what `rpmemd --check-config`
-# prints where nothing is set.
+# settings_of_daemon_in_manual.sh RPMEMD SOURCES
+#
+# Tests that rpmemd.conf(5) describes exactly the settings of the daemon, with defaults, and that
+# README.md names each. The settings are the output of `rpmemd --check-config` without settings. It
+# fails if a setting is added, renamed or changed without the texts.
 set -eu
 
 sources=$2
@@ -13,8 +15,8 @@ fault() {
 }
 
 page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$sources/man/rpmemd.conf.5" | col -bx)
-# The lines of the table: key, value, default. Its first key alone begins what follows it; man(1) may
-# put an empty line into a long table.
+# Find the lines of the table: key, value, default. It ends where a line has only its first key.
+# man(1) may put an empty line into a long table.
 overview=$(sed -n '/^SETTINGS/,/^ *log-file$/p' <<<"$page" | grep -v '^ *log-file$')
 names=
 while read -r name default; do
@@ -23,7 +25,7 @@ while read -r name default; do
     grep -qxF ".B ${name//-/\\-}" "$sources/man/rpmemd.conf.5" ||
         fault "rpmemd.conf(5) does not tell of $name"
     [ -n "$default" ] || default='(all|none)'
-    # $HOME is printed as what it stands for.
+    # The program prints the value of $HOME.
     [ "$name" != poolset-dir ] || default='\$HOME'
     [ "$name" != state-dir ] || default='see below'
     grep -qE -- "^ +$name .* $default\$" <<<"$overview" ||

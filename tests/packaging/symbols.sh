@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# symbols.sh NM LIBRARY: exactly the twelve functions of 1.12.1, in version LIBRPMEM_1.0, our own in later
-# versions, and nothing else.
+# symbols.sh NM LIBRARY
+#
+# Tests that the library exports exactly the twelve functions of 1.12.1 with version LIBRPMEM_1.0,
+# and its own function with version LIBRPMEM_1.1. It fails if another symbol becomes visible, or if
+# one is missing or has another version.
 set -eu
 
 nm=$1
@@ -12,7 +15,7 @@ expected=$(printf 'T rpmem_%s@@LIBRPMEM_1.0\n' check_version close create deep_p
     printf '%s\n' 'T rpmem_stats@@LIBRPMEM_1.1' 'A LIBRPMEM_1.0@@LIBRPMEM_1.0' \
         'A LIBRPMEM_1.1@@LIBRPMEM_1.1')
 found=$("$nm" -D --defined-only "$library" | cut -d' ' -f2-)
-# Some linkers write the node's own symbol with a version, some without.
+# Some linkers give the symbol of a version node itself a version, others do not.
 found=$(sed -E 's/^A (LIBRPMEM_1\.[01])$/A \1@@\1/' <<<"$found")
 if ! diff -u <(sort <<<"$expected") <(sort <<<"$found"); then
     echo "$library exports something else than those functions (+ is what it has)" >&2

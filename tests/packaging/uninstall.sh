@@ -1,12 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# uninstall.sh CMAKE BUILD: the target uninstall removes all that was installed, and nothing else.
+# uninstall.sh CMAKE BUILD
+#
+# Tests the target uninstall with a real installation in a temporary prefix. It fails if an
+# installed file is left, if another file is removed, or if it succeeds when nothing is installed.
 set -eu
 
 cmake=$1
 build=$2
 work=$(mktemp -d)
-kept=$work/manifests # those of an installation by this machine's owner
+kept=$work/manifests # the manifests of another installation of this build
 mkdir "$kept"
 mv "$build"/install_manifest*.txt "$kept" 2>/dev/null || true
 trap 'rm -f "$build"/install_manifest*.txt; mv "$kept"/* "$build" 2>/dev/null || true; rm -rf "$work"' EXIT

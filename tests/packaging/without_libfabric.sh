@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# without_libfabric.sh RPMEMD RPMEMCTL REPLICATE, below with-sshd: libfabric is for verbs and sockets.
-# Loading it takes a while, and it looks for devices: nothing else loads it, nor what it brings (psm), and
-# tcp works on machines that do not have it. What does need it shows that the look at the dynamic
-# linker's words can fail, and says what is missing.
+# without_libfabric.sh RPMEMD RPMEMCTL REPLICATE
+#
+# Tests that only verbs and sockets load libfabric, with real sessions and programs below with-sshd.
+# Loading it takes a while and searches for devices, and tcp must work on machines without it. The
+# test reads the messages of the dynamic linker. It fails if a program or a session over tcp loads
+# libfabric or a library of it, or if a session that needs it does not say that it is missing.
 set -eu
 
 daemon=$1
@@ -11,10 +13,10 @@ ctl=$2
 replicate=$3
 work=$RPMEM_TEST_DIR
 unset RPMEMD_OFFER RPMEM_ENABLE_TCP RPMEM_ENABLE_SOCKETS LD_LIBRARY_PATH
-# Where there is a device, verbs would be used.
+# With a device, verbs would be used.
 [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ] || export RPMEM_ENABLE_VERBS=0
 
-# The dynamic linker finds this first, and cannot load it: the machine has no libfabric.
+# The dynamic linker finds this file first and cannot load it, like on a machine without libfabric.
 mkdir "$work/missing"
 : >"$work/missing/libfabric.so.1"
 without_it=LD_LIBRARY_PATH=$work/missing
@@ -25,7 +27,7 @@ fault() {
     exit 1
 }
 
-# run STATUS COMMAND...: keeps what it prints, and what the dynamic linker says of it.
+# run STATUS COMMAND...: keeps the output, with the messages of the dynamic linker.
 run() {
     local wanted=$1 status=0
     shift
@@ -35,7 +37,8 @@ run() {
 
 names_libfabric() { grep -qE 'libfabric\.so|libpsm|libinfinipath' "$@"; }
 
-# with STATUS COMMAND..., without STATUS COMMAND...
+# with STATUS COMMAND..., without STATUS COMMAND...: expect that COMMAND loads libfabric, or does
+# not.
 with() {
     run "$@"
     names_libfabric "$work/output" || fault "${*:2} has not loaded libfabric: is it looked for in vain?"
@@ -50,8 +53,8 @@ says() {
     grep -qF -- "$1" "$work/output" || fault "not said: $1"
 }
 
-# session NAME STATUS SETTING... -- DAEMON_SETTING...: one session, with a pool of its own; what the
-# dynamic linker says of each end is in client.NAME.* and daemon.NAME.*.
+# session NAME STATUS SETTING... -- DAEMON_SETTING...: runs a session with a new pool. The messages
+# of the dynamic linker are in client.NAME.* and daemon.NAME.*.
 session() {
     local name=$1 wanted=$2 status=0 ours=()
     shift 2
