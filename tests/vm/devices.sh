@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# devices.sh: in one machine, the choice of RDMA devices, and what is said where none can be used.
-#   RPMEM_VISIT, RPMEM_CTL, RPMEM_TEST_DAEMON  what was built
+# Tests the choice of RDMA devices with software devices (rxe) in one virtual machine, and the
+# errors if none can be used. It fails if another device than the named one is used, if an error
+# does not name the device and the cause, or if a failed create leaves a part.
+#   RPMEM_VISIT, RPMEM_CTL, RPMEM_TEST_DAEMON  the built programs
 . "$(dirname "$0")/lib.sh"
 here=$(dirname "$(readlink -f "$0")")
 export RPMEM_TEST_ADDRESS=10.7.7.1 RPMEM_ENABLE_TCP=0
 if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
-    # A second device, whose port goes down with its interface, and an interface without RDMA.
+    # Make a second device, whose port is down like its interface, and an interface without RDMA.
     ip link add dummy1 type dummy && ip address add 10.7.9.1/24 dev dummy1 && ip link set dummy1 up &&
         rdma link add rxe1 type rxe netdev dummy1 && ip link set dummy1 down &&
         ip link add dummy2 type dummy && ip address add 10.7.10.1/24 dev dummy2 &&
@@ -16,7 +18,7 @@ fi
 dir=$RPMEM_TEST_DIR
 printf 'PMEMPOOLSET\n4M %s/part0\n' "$dir" >"$dir/pool.set"
 
-# The daemon, with OPTION...
+# daemon OPTION...: the next sessions run the daemon with these options.
 daemon() {
     export RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir $dir --log-file $dir/log --log-level info $*"
 }
@@ -26,7 +28,8 @@ visit() {
     "$@" "$RPMEM_VISIT" create "${target:-$RPMEM_TEST_TARGET}" 0 0
 }
 
-# refused TEXT... -- [WORD...]: a visit (with WORDs before the command) fails, and all TEXTs are said.
+# refused TEXT... -- [WORD...]: expects a visit, with WORDs before the command, to fail with all
+# TEXTs.
 refused() {
     local texts=() text output
     while [ "$1" != -- ]; do
@@ -45,7 +48,7 @@ refused() {
     [ ! -e "$dir/part0" ] || { echo "part0 is left" && return 1; }
 }
 
-hidden() { # FILE COMMAND...: while FILE is not there
+hidden() { # FILE COMMAND...: runs COMMAND while FILE has another name
     local file=$1 status
     shift
     mv "$file" "$file.hidden" || return 1

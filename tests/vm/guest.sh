@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Machines: started, waited for, and killed. Sourced by run, whose variables it uses; needs bash.
+# Starts virtual machines, waits for them, and kills them. Sourced by run, whose variables it uses.
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086 # the variables of run; an option or none
 
 guest_pids=()
 
-# guest_parameters COMMAND...: what `start` reads in the machine.
+# guest_parameters COMMAND...: prints the variables that `start` reads in the machine.
 guest_parameters() {
     local directory=$PWD command=("$@")
     declare -p directory command
 }
 
-# guest_wire NAME: QEMU's arguments for an Ethernet card whose wire is a socket between two machines.
+# guest_wire NAME: prints QEMU's arguments for an Ethernet card. A socket connects the two machines.
 guest_wire() {
     local end=$share/wire
     case $1 in
@@ -27,7 +27,7 @@ guest_wire() {
     esac
 }
 
-# guest_memory [FILE,MIB...]: QEMU's arguments for memory, and an NVDIMM in each FILE.
+# guest_memory [FILE,MIB...]: prints QEMU's arguments for memory and for an NVDIMM in each FILE.
 guest_memory() {
     local number=0 file size
     if [ $# -eq 0 ]; then
@@ -46,7 +46,7 @@ guest_memory() {
     done
 }
 
-# guest_disks [FILE,MIB...]: QEMU's arguments for a disk in each FILE: vda, vdb and so on.
+# guest_disks [FILE,MIB...]: prints QEMU's arguments for a disk in each FILE: vda, vdb and so on.
 guest_disks() {
     local number=0 file size
     for file; do
@@ -59,7 +59,7 @@ guest_disks() {
     done
 }
 
-# guest_start NAME COMMAND...: NAME is single, or initiator or target of two.
+# guest_start NAME COMMAND...: starts a machine. NAME is single, or initiator or target of two.
 guest_start() {
     local name=$1 arguments quiet=quiet reset=-no-reboot
     shift
@@ -73,7 +73,7 @@ guest_start() {
         initiator) guest_memory ;;
         *) guest_memory "${nvdimms[@]}" && guest_disks "${disks[@]}" ;;
         esac)
-    # The machine dies with this script, also when that is killed and cannot clean up.
+    # The machine dies with this script, even if the script is killed and cannot clean up.
     setpriv --pdeathsig KILL qemu-system-x86_64 "${arguments[@]}" \
         -name "rpmem-$name" -nodefaults -display none $reset -smp "$processors" \
         -accel tcg,thread=multi,tb-size=256 -cpu max \
@@ -89,7 +89,7 @@ guest_start() {
     [ "$name" != target ] || guest_await_wire
 }
 
-# QEMU connects to the other end at once or never. A busy machine takes long to start one.
+# Waits for the socket, because QEMU does not retry to connect. On a busy machine this takes long.
 guest_await_wire() {
     local attempt
     for ((attempt = 0; attempt < 2400; attempt++)); do
@@ -107,7 +107,8 @@ guest_kill() {
     guest_pids=()
 }
 
-# guest_wait: until the last one that was started ends; its output meanwhile; the status of run.
+# guest_wait: waits for the end of the machine that was started last, and prints its output. Returns
+# the exit status for run.
 guest_wait() {
     local pid=${guest_pids[-1]} name=single follower timer status
     [ "$two" = no ] || name=initiator
@@ -135,7 +136,7 @@ guest_wait() {
     return "$status"
 }
 
-# guest_explain FILE...: what helps where the command's own output does not.
+# guest_explain FILE...: prints the last lines of other output of the machine.
 guest_explain() {
     local file
     for file; do

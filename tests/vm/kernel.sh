@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A kernel of Debian and an initramfs for it, made once and kept. Sourced by run; needs bash and die.
+# Makes a kernel of Debian and an initramfs for it, once, and keeps them. Sourced by run. Needs die.
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086 # run sets `here`; lists of words
 
 kernel_cache=${XDG_CACHE_HOME:-$HOME/.cache}/rpmem-vm
 
-# What the machines need, and rdma_rxe its crc32, which it asks for by name.
+# The modules that the machines need. rdma_rxe requests crc32 by name.
 kernel_modules="virtio_pci virtio_net virtio_blk virtio_console virtio_rng 9pnet_virtio 9p overlay
     ext4 dm_mod dummy crc32_generic crc32c_generic ib_uverbs rdma_ucm rdma_rxe nfit nd_pmem device_dax
     dax_pmem"
 
-# kernel_package NAME: what a package that only names the newest kernel stands for.
+# kernel_package NAME: prints the package of the newest kernel, for the name of a metapackage.
 kernel_package() {
     local found
     found=$(apt-cache depends "$1" 2>/dev/null |
@@ -18,11 +18,11 @@ kernel_package() {
     printf '%s\n' "${found:-$1}"
 }
 
-# kernel_fetch NAME DIR: the package's content, below DIR; it is not installed.
+# kernel_fetch NAME DIR: unpacks the package below DIR without installing it.
 kernel_fetch() {
     local name=$1 dir=$2 package
     package=$(kernel_package "$name")
-    # An index that is too old names packages that are gone.
+    # An old index lists packages that the mirror no longer has.
     if ! (cd "$dir" && apt-get -qq -o APT::Sandbox::User=root download "$package") >/dev/null 2>&1; then
         as_root apt-get -qq update </dev/null >/dev/null 2>&1
         package=$(kernel_package "$name")
@@ -31,7 +31,7 @@ kernel_fetch() {
     dpkg -x "$dir"/*.deb "$dir"
 }
 
-# kernel_copy_modules FROM VERSION TO: the modules that we need, with those that they need.
+# kernel_copy_modules FROM VERSION TO: copies the needed modules with their dependencies.
 kernel_copy_modules() {
     local from=$1 version=$2 to=$3 module file
     depmod -b "$from" "$version" 2>/dev/null
@@ -47,7 +47,7 @@ kernel_copy_modules() {
     depmod -b "$to" "$version"
 }
 
-# kernel_make NAME DIR: DIR/vmlinuz and DIR/initrd.
+# kernel_make NAME DIR: makes DIR/vmlinuz and DIR/initrd.
 kernel_make() {
     local name=$1 dir=$2 version root=$2/root
     mkdir -p "$dir/package" "$root"/{bin,proc,sys,dev,host,changes,new} || return 1
@@ -71,7 +71,7 @@ kernel_prepare() {
     mkdir -p "$kernel_cache" || return 1
     exec {lock}>"$kernel_cache/lock" || return 1
     flock "$lock"
-    # Perhaps another run has made it meanwhile; and it is whole, or not there.
+    # Another run may have made it meanwhile. The directory is renamed when it is complete.
     if [ ! -e "$kernel_directory/initrd" ]; then
         rm -rf "$kernel_cache/$name-"*
         made=$(mktemp -d "$kernel_cache/$name-XXXXXX") || return 1

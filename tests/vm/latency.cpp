@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency TARGET ADDRESS: what rpmem_persist() takes over verbs, in turn with an RDMA write and a
-// read behind it by bare libfabric. Prints the rows of a table: median microseconds, and the
-// median of the quotients of the rounds; in brackets the same of the best round.
+// latency TARGET ADDRESS
+//
+// Measures rpmem_persist() over verbs, in turn with an RDMA write followed by a read of bare
+// libfabric. Prints rows of a table with the median in microseconds and the median quotient of the
+// rounds, and in brackets those of the fastest rounds. It fails only if an operation fails.
 #include "common/transport/fabric/endpoint.hpp"
 #include "tests/vm/program.hpp"
 
@@ -34,7 +36,8 @@ Result<> put(std::unique_ptr<Value>& place, Result<Value> value) {
     return {};
 }
 
-// The next event of one end. OTHER has nothing to say before, but moves on only when it is read.
+// Waits for the next event of one end. OTHER must not have an event before, but it makes progress
+// only when it is read.
 Result<fabric::ConnectionEvent> await(const fabric::EventQueue& events, EventKind kind,
                                       const fabric::EventQueue* other = nullptr) {
     constexpr std::chrono::milliseconds turn(10);
@@ -52,8 +55,8 @@ Result<fabric::ConnectionEvent> await(const fabric::EventQueue& events, EventKin
     return fail(ErrorClass::link_lost, ECONNREFUSED, "the bare connection was not made");
 }
 
-// A connection of a process with itself, whose passive end does nothing: what an RDMA write and a
-// read behind it, and a message and its answer, take without any of us.
+// A connection of the process with itself, whose passive end does nothing. It shows the time of an
+// RDMA write and a read without the library and the daemon.
 class BareFabric {
 public:
     static Result<std::unique_ptr<BareFabric>> open(const std::string& address) {
@@ -62,7 +65,7 @@ public:
         return bare;
     }
 
-    // SIZE bytes are written, and a word is read behind them. False: it failed.
+    // Writes SIZE bytes and then reads a word. Returns false if that fails.
     [[nodiscard]] bool write_and_read(std::size_t size) {
         void* const descriptor = source_region_.descriptor();
         const fabric::RemoteAddress remote{target_region_.remote_base(), target_region_.key()};
@@ -137,7 +140,7 @@ private:
 };
 
 constexpr std::size_t pool_size = std::size_t{8} << 20;
-constexpr std::size_t offset = 4096; // behind the header
+constexpr std::size_t offset = 4096; // after the header
 constexpr unsigned rounds = 11;
 constexpr unsigned repetitions = 100; // in each round
 
@@ -178,7 +181,7 @@ void measure(RPMEMpool* pool, BareFabric& bare, std::size_t size, unsigned flags
     std::vector<double> our_times;
     std::vector<double> limits;
     std::vector<double> quotients;
-    static_cast<void>(microseconds_of(limit)); // warm
+    static_cast<void>(microseconds_of(limit)); // warms up
     static_cast<void>(microseconds_of(ours));
     for (unsigned round = 0; round < rounds; ++round) {
         limits.push_back(microseconds_of(limit));

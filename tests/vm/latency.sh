@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# latency.sh: in one machine, the time of a persist over verbs beside what the machine does without us:
-# ib_write_lat and ib_read_lat, and bare libfabric. Everything is emulated: only quotients mean anything.
+# Measures the time of a persist over verbs in one virtual machine, beside ib_write_lat, ib_read_lat
+# and bare libfabric. Everything is emulated, so only the quotients are meaningful. It has no
+# limits, and fails only if a program fails.
 #   RPMEM_LATENCY, RPMEM_TEST_DAEMON  the programs
 . "$(dirname "$0")/lib.sh"
 here=$(dirname "$(readlink -f "$0")")
@@ -9,12 +10,12 @@ export RPMEM_TEST_ADDRESS=10.7.7.1
 [ -n "${RPMEM_TEST_TARGET:-}" ] || exec "$here/../support/with-sshd" "$0" "$@"
 dir=$RPMEM_TEST_DIR
 
-# perftest PROGRAM BYTES: a row; what it calls typical and shortest.
+# perftest PROGRAM BYTES: prints a row with its typical and its shortest time.
 perftest() {
     local program=$1 size=$2 server times=()
     "$program" -d rxe0 -F -s "$size" -n 1000 >"$dir/server" 2>&1 &
     server=$!
-    # Its port is 18515. What it says comes too late.
+    # Wait for its port, 18515, because it prints its message later.
     until grep -q ':4853 .* 0A ' /proc/net/tcp /proc/net/tcp6 || ! kill -0 $server 2>/dev/null; do
         sleep 0.1
     done
@@ -29,7 +30,8 @@ perftest() {
     printf '| %s, %s B | %.0f (%.0f) | | |\n' "$program" "$size" "${times[@]}"
 }
 
-# method NAME SPIN [OPTION...]: how long library and daemon spin, in microseconds; OPTION of the daemon.
+# method NAME SPIN [OPTION...]: prints rows for a method. SPIN is the spin time of both ends in
+# microseconds, OPTION is for the daemon.
 method() {
     local name=$1 spin=$2
     shift 2

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts in the machines share. Sourced; needs bash.
+# Functions for the scripts in the virtual machines. Sourced by bash.
 # shellcheck shell=bash
 set -u
 
 export RPMEM_ENABLE_VERBS=1 RPMEM_ENABLE_SOCKETS=0
-# Only one provider has to look for its devices; also on the target, as ssh sends it on.
+# libfabric must search devices for only one provider. ssh also passes this to the target.
 export FI_PROVIDER=verbs
-# Each loss is one call's end here; what comes back by itself has scenarios of its own.
+# A lost session makes a call fail here. Other scenarios test the reconnect.
 export RPMEM_RECONNECT_TIMEOUT=0
 failed=0
 
-# step NAME COMMAND...: every step runs, so that one boot tells everything.
+# step NAME COMMAND...: runs a step. Later steps run even if it fails, so that one boot shows all
+# failures.
 step() {
     local name=$1 started=$SECONDS status=0
     shift
@@ -28,7 +29,7 @@ finish() {
     exit $((failed > 0))
 }
 
-# expect TEXT FILE...: it is in one of them; else they are shown.
+# expect TEXT FILE...: expects TEXT in one of the files, and prints them otherwise.
 expect() {
     local text=$1
     shift
@@ -38,13 +39,13 @@ expect() {
     return 1
 }
 
-# on_target COMMAND...: words for the target's shell.
+# on_target COMMAND...: runs the words with the target's shell.
 on_target() {
     local host=${RPMEM_TEST_TARGET%:*}
     "$RPMEM_SSH" -T "-p$RPMEM_TEST_SSH_PORT" "${host//[\[\]]/}" "$@" </dev/null
 }
 
-# replica METHOD MIB LANES: a pool of that size is replicated, and compared byte by byte with the
+# replica METHOD MIB LANES: replicates a pool of this size, and compares it byte by byte with the
 # part on the target. RPMEM_REPLICA and RPMEM_TEST_DAEMON name the programs.
 #   METHOD  msync, pmem or appliance: how the target makes data durable
 replica() {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The media of the target: an NVDIMM as a file system and as Device DAX, and a disk. Sourced; needs bash.
+# Prepares the media of the target: an NVDIMM as a file system or as Device DAX, and a disk. Sourced
+# by bash.
 # shellcheck shell=bash
 
-# namespace NUMBER MODE: all of an NVDIMM, as fsdax or devdax; what it is already, it stays.
+# namespace NUMBER MODE: makes an NVDIMM an fsdax or devdax namespace, unless it already is one.
 namespace() {
     [ "$(ndctl list -n "namespace$1.0" | sed -n 's/.*"mode":"\([a-z]*\)".*/\1/p')" != "$2" ] ||
         return 0
@@ -12,7 +13,7 @@ namespace() {
     }
 }
 
-# file_system DEVICE DIRECTORY OPTION...: ext4, made if there is none.
+# file_system DEVICE DIRECTORY OPTION...: mounts ext4, and creates it if there is none.
 file_system() {
     local device=$1 directory=$2
     shift 2

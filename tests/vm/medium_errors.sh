@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# medium_errors.sh: in one machine, below with-sshd: a pool of two parts on a disk of which some blocks
-# begin to fail while four lanes write. The failing call says so, no call on any lane succeeds
-# afterwards, and when the disk is whole again all that was acknowledged is there.
+# Tests a pool of two parts on a disk whose blocks start to fail while four lanes write, in one
+# virtual machine below with-sshd. The disk is a real one below device mapper. It fails if a call
+# succeeds after the first failure, if an error is not EIO or ECONNRESET, or if acknowledged data is
+# missing when the disk works again.
 #   RPMEM_POWER, RPMEM_TEST_DAEMON  the programs
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
@@ -15,20 +16,22 @@ mkdir -p "$work"
 export RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir $work --log-file $work/log --log-level info"
 printf 'PMEMPOOLSET\n10M %s/part0\n5M %s/part1\n' $mounted $mounted >"$work/pool.set"
 
-# device TABLE: becomes that of the disk, without a sync first: what fails, fails in use.
+# device TABLE: makes TABLE that of the disk. There is no sync before, so errors happen during
+# writes.
 device() {
     printf '%s\n' "$1" | dmsetup load disk && dmsetup suspend --nolockfs --noflush disk && dmsetup resume disk
 }
 
 whole="0 $sectors linear $disk 0"
 
-# failing FROM COUNT: the table of a disk of which these sectors fail, read or written.
+# failing FROM COUNT: prints the table of a disk on which reads and writes of these sectors fail.
 failing() {
     printf '0 %s linear %s 0\n%s %s error\n%s %s linear %s %s' "$1" $disk "$1" "$2" \
         $(($1 + $2)) $((sectors - $1 - $2)) $disk $(($1 + $2))
 }
 
-# first_sector FILE: of its first extent; the file system has blocks of 4096 bytes.
+# first_sector FILE: prints the first sector of its first extent. The file system has blocks of 4096
+# bytes.
 first_sector() {
     local block
     block=$(filefrag -v "$1" | sed -n 's/^ *0: *[0-9]*\.\. *[0-9]*: *\([0-9]*\)\.\..*/\1/p')
@@ -39,7 +42,7 @@ acknowledged() {
     grep -c '^durable ' "$work/output"
 }
 
-# await SECONDS COMMAND...
+# await SECONDS COMMAND...: waits until COMMAND succeeds.
 await() {
     local attempt limit=$1
     shift
@@ -54,7 +57,7 @@ await() {
 written_enough() { [ "$(acknowledged)" -ge 40 ]; }
 load_has_ended() { ! kill -0 "$load" 2>/dev/null; }
 
-# fails_midway PART SKIPPED: a megabyte of it fails, behind so many sectors.
+# fails_midway PART SKIPPED: makes a mebibyte of the part fail, after SKIPPED sectors.
 fails_midway() {
     local sector load status
     : >"$work/output"
@@ -69,7 +72,7 @@ fails_midway() {
     cat "$work/output" >>"$work/acknowledged"
     echo "$(acknowledged) acknowledged; $(cat "$work/error")"
     device "$whole" || return 1
-    # The daemon is gone, and has left nothing in the page cache that is not on the disk.
+    # Wait until the daemon has ended and has released the pool.
     await 60 eval '! pgrep -x rpmemd >/dev/null' || return 1
     return "$status"
 }
@@ -78,7 +81,8 @@ reopened() {
     "$RPMEM_POWER" reopen pool "$RPMEM_TEST_TARGET" "$work/acknowledged" "$work/image"
 }
 
-# Whoever opened the pool has read what is on the disk, and not what was lost on the way to it.
+# The program that reopened the pool must have read the bytes on the disk, not lost ones in the page
+# cache.
 on_the_disk() {
     umount $mounted && mount $mapped $mounted &&
         "$RPMEM_POWER" check pool "$work/acknowledged" $mounted/part{0,1} &&

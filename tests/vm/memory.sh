@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# memory.sh: in one machine with an NVDIMM, what RDMA asks of a process: memory that it may lock, as a
-# user without privileges and at either end; ibv_fork_init, which these kernels need not, with large
-# pages; and on-demand paging, which their rxe has not.
-#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_TEST_DAEMON  what was built
+# Tests the requirements of RDMA for memory in one virtual machine with an NVDIMM: the limit of
+# locked memory at either end, also without privileges; ibv_fork_init with huge pages and Device
+# DAX; and on-demand paging, which rxe does not support here. It fails if an error does not name the
+# limit and the remedy, if a limit that can be raised is not raised, or if bytes are wrong.
+#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_TEST_DAEMON  the built programs
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
 here=$(dirname "$(readlink -f "$0")")
@@ -13,16 +14,16 @@ if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
     exec "$here/../support/with-sshd" "$0" "$@"
 fi
 dir=$RPMEM_TEST_DIR
-chmod 666 /dev/infiniband/* # as udev does
+chmod 666 /dev/infiniband/* # like udev
 chmod 755 "$dir/.." "$dir" "$RPMEM_TEST_SSHD_DIR"
-# The daemon takes pools of root and of its own user only, and runs as both.
+# The daemon accepts only pools of root and of its own user. It runs as both in these steps.
 mkdir -m 755 "$dir"/{pools,theirs}
 for pools in pools theirs; do
     printf 'PMEMPOOLSET\n8M %s\n' "$dir/$pools/part0" >"$dir/$pools/pool.set"
 done
 chown -R 65534 "$dir/theirs"
 mkdir -m 1777 "$dir/logs"
-# How the user without privileges logs in: not through the connection that root shares.
+# The user without privileges needs its own login, because root shares a connection.
 install -m 600 -o 65534 "$RPMEM_TEST_SSHD_DIR/user_key" "$dir/key"
 cat >"$dir/ssh" <<END
 #!/bin/sh
@@ -35,13 +36,13 @@ export RPMEM_LOG_LEVEL=3 RPMEM_LOG_FILE=$dir/logs/library
 serve="$RPMEM_TEST_DAEMON --log-file $dir/logs/log --log-level notice --poolset-dir $dir/pools"
 plain="setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/"
 
-# visit [WORD...]: creates a pool, started by these words.
+# visit [WORD...]: creates a pool, with WORDs before the command.
 visit() {
     rm -f "$dir"/{pools,theirs}/part0 "$dir"/logs/*
     "$@" "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/logs/error" 2>&1
 }
 
-# refused TEXT...: with these in the error; and nothing is left.
+# refused TEXT...: expects these texts in the error, and no part files.
 refused() {
     local text
     cat "$dir/logs/error"
@@ -51,7 +52,7 @@ refused() {
     [ ! -e "$dir/pools/part0" ] && [ ! -e "$dir/theirs/part0" ]
 }
 
-# Bytes for prlimit(1): the pools have 4 MiB here and 8 MiB there.
+# Limits in bytes. The pools have 4 MiB at the client and 8 MiB at the target.
 little=2097152 enough=268435456
 
 client_with_little() {
@@ -89,8 +90,8 @@ fork_safety() {
     expect "the kernel copies registered memory on fork" "$dir/logs/library"
 }
 
-# large_pages SIZE PART [VARIABLE]: the local pool in huge pages, the target's in PART, and
-# ibv_fork_init(3) in force at both ends.
+# large_pages SIZE PART [VARIABLE]: replicates a local pool in huge pages to PART, with
+# ibv_fork_init(3) active at both ends.
 large_pages() {
     local size=$1 part=$2 words="RDMAV_FORK_SAFE=1 ${3:-}"
     printf 'PMEMPOOLSET\n%s\n' "$part" >"$dir/pools/pool.set"

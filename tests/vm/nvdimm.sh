@@ -1,8 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nvdimm.sh [all]: in one machine, pools on persistent memory: the first NVDIMM as a file system with DAX, the
-# second as Device DAX; and on a disk that fails (medium_errors.sh).
-#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_POWER, RPMEM_UNSAFE_SHUTDOWNS, RPMEM_TEST_DAEMON  what was built
+# nvdimm.sh [all]
+#
+# Tests pools on emulated persistent memory in one virtual machine: the first NVDIMM as a file
+# system with DAX, the second as Device DAX. It also tests bad blocks, the unsafe shutdown count,
+# and a disk that fails (medium_errors.sh). It fails if a byte is wrong, if the daemon uses another
+# method for the medium, or if it opens a pool with bad blocks or lost data.
+#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_POWER, RPMEM_UNSAFE_SHUTDOWNS, RPMEM_TEST_DAEMON
+#                               the built programs
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
 here=$(dirname "$(readlink -f "$0")")
@@ -29,7 +34,7 @@ provider() {
     [ "$1" != verbs ] || RPMEM_ENABLE_VERBS=1
 }
 
-# daemon [WORD...] [-- OPTION...]: how the target's is started from now on.
+# daemon [WORD...] [-- OPTION...]: sets how the daemon is started from now on.
 daemon() {
     local words=''
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -44,18 +49,18 @@ expect_policy() {
     expect "persist method: $1" "$dir/log" && expect "persist flush: $2" "$dir/log"
 }
 
-# replicate BYTES LANES
+# replicate BYTES LANES: replicates a pool of this size.
 replicate() {
     rm -f "$dir/image"
     truncate -s "$1" "$dir/image" && "$RPMEM_REPLICA" "$RPMEM_TEST_TARGET" "$dir/image" "$2"
 }
 
-# same FILE FROM LENGTH AT: that many bytes of FILE are those at AT of the image.
+# same FILE FROM LENGTH AT: expects the bytes of FILE from FROM to equal those of the image from AT.
 same() {
     cmp -n "$3" -i "$2:$4" "$1" "$dir/image"
 }
 
-# What Device DAX holds: it cannot be read, only mapped.
+# Copies the content of Device DAX, which can only be mapped, to a file.
 read_device() {
     daxio -i "$dax" -o "$dir/device" >/dev/null 2>&1
 }
@@ -75,18 +80,18 @@ file_system_general() {
     file_system_dax && expect_policy "$general" pmem_persist
 }
 
-# Over tcp only where the processor's caches are durable.
+# Over tcp there is no appliance method, even if the caches of the processor are durable.
 no_appliance_over_tcp() {
     file_system_dax PMEM_NO_FLUSH=1 -- --persist-apm && expect_policy "$general" pmem_persist
 }
 
-# The kernel does not let it be registered: it is served by messages.
+# The kernel does not register files with DAX for RDMA, so the pool is served by messages.
 file_system_verbs() {
     file_system_dax && expect_policy "$general" pmem_persist &&
         expect "access: by frames only" "$dir/log"
 }
 
-# A peer of protocol 0.1 is refused, with the reason and the way out; and nothing is left.
+# A peer of protocol 0.1 needs registered memory, so it is refused with the reason and the remedy.
 file_system_verbs_old_peer() {
     pool_set "8M /mnt/pmem/part0"
     daemon RPMEMD_OFFER=0
@@ -96,7 +101,7 @@ file_system_verbs_old_peer() {
         expect "RPMEM_ENABLE_VERBS=0" "$dir/error" && [ ! -e /mnt/pmem/part0 ]
 }
 
-# device_dax SIZE LANES [-- OPTION...]: SIZE is what the pool set says.
+# device_dax SIZE LANES [-- OPTION...]: SIZE is the size in the pool set.
 device_dax() {
     local size=$1 lanes=$2
     shift 2
@@ -107,7 +112,7 @@ device_dax() {
         same "$dir/device" 4096 $((dax_size - 4096)) 4096 && expect_header
 }
 
-# The header is where others look for it.
+# The header must be at the beginning of the device.
 expect_header() {
     [ "$(head -c 7 "$dir/device")" = REPLICA ] || {
         echo "Device DAX does not begin with the signature of the pool"
@@ -119,12 +124,12 @@ device_general() {
     device_dax AUTO 4 && expect_policy "$general" pmem_persist
 }
 
-# device_appliance [WORD...]: of the daemon's environment
+# device_appliance [WORD...]: WORDs are assignments for the daemon.
 device_appliance() {
     device_dax "$dax_size" 2 "$@" -- --persist-apm && expect_policy "$appliance" none
 }
 
-# A pool on it is left alone; removed, its header is gone, and the device is free again.
+# A create must not overwrite a pool on the device. After its removal, the device can be used again.
 device_again() {
     "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/error" && return 1
     expect "already" "$dir/error" && "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 0 &&
@@ -133,7 +138,7 @@ device_again() {
         "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0
 }
 
-# Device DAX and an ordinary file in one pool: each range by the means of its part.
+# One pool has Device DAX and an ordinary file. Each range must use the method of its part.
 device_and_file() {
     local size=$((dax_size + (8 << 20)))
     wipe_device
@@ -158,7 +163,8 @@ bad_blocks() {
     expect "has bad blocks" "$dir/error"
 }
 
-# Killed with the pool open, on devices whose unsafe shutdown count is N.
+# kill_with_pool_open N: kills the daemon with an open pool, on devices whose unsafe shutdown count
+# is N.
 kill_with_pool_open() {
     local load
     pool_set "15M /mnt/pmem/part0"
@@ -177,10 +183,10 @@ shutdown_count() {
     "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6 >"$dir/error" && return 1
     cat "$dir/error"
     expect "unsafe shutdown count then 7, now 8" "$dir/error" || return 1
-    # As long as the devices did not lose power, the data is sound.
+    # If the devices have not lost power, the pool can be opened.
     daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" UNSAFE_SHUTDOWNS=7
     "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6 || return 1
-    # Closed, it does not mind.
+    # After a clean close, the count does not matter.
     daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" UNSAFE_SHUTDOWNS=9
     "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6
 }
@@ -199,5 +205,5 @@ step "Device DAX, APM, verbs" device_appliance
 provider tcp
 [ "${1:-}" != all ] || step "Device DAX, there already" device_again
 step "medium errors" "$here/medium_errors.sh"
-step "bad blocks" bad_blocks # the last: it spoils the file system
+step "bad blocks" bad_blocks # the last step, because it damages the file system
 finish

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is kept when the target loses power. The pool of NAME.set is divided into slots, each owned
-// by one lane. A lane fills a slot with its next generation of words, makes it durable, and only
-// then says so on standard output, which is to be kept outside of the machine.
+// The program of the tests of power failures and medium errors. The pool of NAME.set is divided
+// into slots, each owned by one lane. A lane fills a slot with its next generation of words, makes
+// it durable, and then prints an acknowledgement, which is kept outside of the machine. A check
+// fails if a word is older than its acknowledgement, torn, or misplaced.
 //
-//   power load NAME TARGET LANES ACKNOWLEDGED   creates the pool, or opens it; ends when a call
-//   fails.
-//       Status 0 if that was EIO or ECONNRESET, and no call on any lane succeeded afterwards.
+//   power load NAME TARGET LANES ACKNOWLEDGED
+//       Creates or opens the pool, and runs until a call fails. Exits with 0 if each failure was
+//       EIO or ECONNRESET, and no call on any lane succeeded afterwards.
 //   power reopen NAME TARGET ACKNOWLEDGED IMAGE
-//       Reads the pool by rpmem_read(), keeps that in the file IMAGE, and checks it.
-//   power check NAME ACKNOWLEDGED PART...       checks the files of the pool
+//       Reads the pool with rpmem_read(), writes it to the file IMAGE, and checks it.
+//   power check NAME ACKNOWLEDGED PART...
+//       Checks the files of the pool.
 //
-// ACKNOWLEDGED is the output of the runs before; lines that are none of ours are skipped.
+// ACKNOWLEDGED is the output of earlier runs. Other lines in it are ignored.
 #include "tests/vm/program.hpp"
 
 #include <array>
@@ -26,15 +28,15 @@ using namespace rpmem::vm;
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t pool_size = std::size_t{14} << 20;
 
-// Most slots take from one message to a few; the last ones have more than 1 MiB, and of two parts
-// one slot lies in both.
+// Most slots need one or a few messages. The last ones have more than 1 MiB. If there are two
+// parts, one slot is in both.
 constexpr std::size_t small_size = 32768;
 constexpr std::size_t small_slots = 252;
 constexpr std::size_t large_size = std::size_t{3} << 19;
 constexpr std::size_t large_words = 180000;
 constexpr std::size_t slots = small_slots + 4;
-// Bytes of zeros before the words of a slot. Ranges begin and end within zeros, so that those of
-// two lanes overlap without a word that both of them write.
+// There are zeros before the words of a slot. Ranges begin and end within zeros, so ranges of two
+// lanes overlap, but no word belongs to both.
 constexpr std::size_t lead = 64;
 
 enum class Way { strict, relaxed, flushes, overlapping, deep };
@@ -64,8 +66,8 @@ struct Range {
     std::size_t size;
 };
 
-// All words of a slot, and zeros: before them and behind them a few, or all up to the next slot and
-// into it.
+// Returns a range with all words of a slot, and some zeros before and after them. In some slots it
+// extends into the next slot.
 Range range_of(std::size_t slot) {
     const std::size_t begin = words_begin(slot) - 1 - slot % 7 * 9;
     const std::size_t end =
@@ -74,7 +76,7 @@ Range range_of(std::size_t slot) {
     return {begin, end - begin};
 }
 
-// Generation 0 is what a new pool holds.
+// Generation 0 is the content of a new pool.
 std::uint64_t word_of(std::size_t slot, std::uint64_t generation, std::size_t index) {
     if (generation == 0)
         return 0;
@@ -84,7 +86,7 @@ std::uint64_t word_of(std::size_t slot, std::uint64_t generation, std::size_t in
     return value ^ (value >> 31);
 }
 
-// The last generation of each slot that was acknowledged.
+// Returns the last acknowledged generation of each slot.
 std::vector<std::uint64_t> acknowledged(const std::string& name, const char* path) {
     std::vector<std::uint64_t> generations(slots);
     std::ifstream file(path);
@@ -94,7 +96,7 @@ std::vector<std::uint64_t> acknowledged(const std::string& name, const char* pat
         std::string whose;
         std::size_t slot = 0;
         std::uint64_t generation = 0;
-        // A line that the cut shortened has no full stop: what it says was not acknowledged.
+        // A line that a power failure has truncated does not end with a full stop.
         if (line.ends_with(" .") && fields >> word >> whose >> slot >> generation &&
             word == "durable" && whose == name && slot < slots)
             generations[slot] = std::max(generations[slot], generation);
@@ -102,8 +104,8 @@ std::vector<std::uint64_t> acknowledged(const std::string& name, const char* pat
     return generations;
 }
 
-// What does not fit in one message, in pieces that overlap. Whatever a flush says, the drain has
-// the last word.
+// Flushes overlapping pieces that do not fit into one message, and drains. The drain runs even if a
+// flush has failed.
 int flush_and_drain(RPMEMpool* pool, const Range& range, unsigned lane) {
     constexpr std::size_t piece = 4096;
     constexpr std::size_t overlap = 13;
@@ -116,7 +118,7 @@ int flush_and_drain(RPMEMpool* pool, const Range& range, unsigned lane) {
     return failed | rpmem_drain(pool, lane, 0);
 }
 
-// Two strict ranges that both have the middle.
+// Persists two strict ranges that overlap in the middle.
 int persist_twice(RPMEMpool* pool, const Range& range, unsigned lane) {
     const std::size_t third = range.size / 3;
     const int failed = rpmem_persist(pool, range.begin, 2 * third, lane, 0);
@@ -152,12 +154,12 @@ struct Load {
     RPMEMpool* pool;
     std::byte* local;
     unsigned lanes;
-    std::vector<std::uint64_t>& generations; // each element is one lane's
-    std::atomic<bool>& failed;               // a call has failed, on any lane
-    std::atomic<bool>& wrong;                // and what followed was not as it must be
+    std::vector<std::uint64_t>& generations; // each element is used by one lane
+    std::atomic<bool>& failed;               // a call has failed on any lane
+    std::atomic<bool>& wrong;                // a call succeeded afterwards, or had a wrong errno
 };
 
-// False if it failed.
+// Returns false if the slot could not be made durable.
 bool fill_slot(const Load& load, std::size_t slot, unsigned lane) {
     const std::uint64_t generation = ++load.generations[slot];
     for (std::size_t i = 0; i < words_of(slot); ++i) {
@@ -184,7 +186,7 @@ bool fill_slot(const Load& load, std::size_t slot, unsigned lane) {
     return false;
 }
 
-// Until a call fails, and then some more calls, which must fail as well.
+// Runs until a call fails. Then it makes some more calls, which must fail as well.
 void run_lane(const Load& load, unsigned lane) {
     constexpr unsigned calls_after_failure = 20;
     std::mt19937 random(std::random_device{}());
@@ -198,7 +200,7 @@ RPMEMpool* open_pool(const std::string& name, const char* target, std::byte* loc
     const std::string pool_set = name + ".set";
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "POWER", 5);
-    attributes.incompat_features = 6; // a shutdown state, and the checksum that goes with it
+    attributes.incompat_features = 6; // a shutdown state, and its checksum
     unsigned granted = lanes;
     RPMEMpool* pool = nullptr;
     if (create)
@@ -216,7 +218,7 @@ RPMEMpool* open_pool(const std::string& name, const char* target, std::byte* loc
 
 int run_load(const std::string& name, const char* target, unsigned lanes, const char* path) {
     auto generations = acknowledged(name, path);
-    // The one after the last that was acknowledged may have been on its way.
+    // The generation after the last acknowledged one may have been in flight.
     for (auto& generation : generations)
         ++generation;
     std::byte* const local = local_memory(pool_size);
@@ -233,8 +235,8 @@ int run_load(const std::string& name, const char* target, unsigned lanes, const 
     return wrong ? 1 : 0;
 }
 
-// Newest first: the last acknowledged, one that was on its way then, and one that was on its way
-// after a new start.
+// The generations that a slot may have: the last acknowledged one, the one in flight then, and the
+// one in flight after the next start.
 using Candidates = std::array<std::uint64_t, 3>;
 
 bool is_one_of(const Candidates& candidates, std::size_t slot, std::size_t index,
@@ -244,7 +246,7 @@ bool is_one_of(const Candidates& candidates, std::size_t slot, std::size_t index
         }))
         return true;
     if (way == Way::strict)
-        return false; // torn, or old
+        return false; // torn or old
     for (unsigned bit = 0; bit < 64; bit += 8)
         if (std::none_of(candidates.begin(), candidates.end(), [&](std::uint64_t generation) {
                 return ((found ^ word_of(slot, generation, index)) >> bit & 0xff) == 0;
@@ -253,7 +255,7 @@ bool is_one_of(const Candidates& candidates, std::size_t slot, std::size_t index
     return true;
 }
 
-// Returns how many words of the slot are newer than what was acknowledged; -1 if one is lost.
+// Returns the number of words in the slot that are newer than acknowledged, or -1 if one is lost.
 int check_slot(const std::byte* pool, std::size_t slot, std::uint64_t acknowledged_last) {
     constexpr std::size_t first = lead / sizeof(std::uint64_t);
     int newer = 0;

@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# power.sh ACKNOWLEDGED [last]: in one machine, the load that a power failure is to interrupt, on the
-# first NVDIMM and the first disk; before that, the check of what an earlier cut left. See power.
+# power.sh ACKNOWLEDGED [last]
+#
+# One boot of the test of power failures, in a virtual machine that power_cuts kills. It first
+# checks the pools on the NVDIMM and the disk against the acknowledgements of earlier boots. Then it
+# runs the load that the next power failure interrupts. It fails if an acknowledged word is lost or
+# torn, see power.cpp.
 #   RPMEM_POWER, RPMEM_TEST_DAEMON  the programs
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
@@ -36,7 +40,7 @@ if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
     [ "${2:-}" != last ] || finish
     exec "$here/../support/with-sshd" "$0" "$@"
 fi
-# The kernel registers no files of an fsdax file system.
+# The kernel does not register files of an fsdax file system for RDMA, so that pool uses tcp.
 for name in pmem disk; do
     export RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir $RPMEM_TEST_DIR --log-file $RPMEM_TEST_DIR/log-$name --log-level info"
     case $name in

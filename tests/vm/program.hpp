@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs that run in virtual machines have in common.
+// Functions for the programs that run in virtual machines.
 #pragma once
 
 #include <fcntl.h>

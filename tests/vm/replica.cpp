@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replica TARGET IMAGE LANES: creates the pool of pool.set on TARGET as the replica of the file
-// IMAGE, which it fills, and makes all of it but the header durable there, in every way that the
-// interface has, by LANES threads at once. Reads it back, closes it, and leaves the comparison of
-// IMAGE with the parts to the caller. The pool has the incompatible features
-// RPMEM_REPLICA_FEATURES.
+// replica TARGET IMAGE LANES
+//
+// Fills the file IMAGE, creates the pool of pool.set on TARGET as its replica, and makes all of it
+// except the header durable there, with each call of the API, by LANES threads. It exits with 1 if
+// a call fails or if a read returns other bytes. The caller compares IMAGE with the parts. The pool
+// has the incompatible features RPMEM_REPLICA_FEATURES.
 #include "tests/vm/program.hpp"
 
 namespace {
@@ -12,8 +13,8 @@ using namespace rpmem::vm;
 
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t strict_size = 20000; // more than two messages
-constexpr std::size_t flush_size = 9001;   // aligned to nothing
-constexpr std::size_t flushes = 200;       // more than a work queue takes
+constexpr std::size_t flush_size = 9001;   // not aligned
+constexpr std::size_t flushes = 200;       // more than fit into a work queue
 constexpr std::size_t bulk_size = std::size_t{4} << 20;
 
 struct Image {
@@ -45,8 +46,8 @@ void check(int status, const char* call) {
         die(call, rpmem_errormsg());
 }
 
-// [begin, end) by one lane: strict, then flushes and one drain, deep, and the rest relaxed, as far
-// as there is something left.
+// Makes [begin, end) durable with one lane: a strict persist, flushes and one drain, a deep
+// persist, and relaxed persists for the rest. A small share does not get to the later ones.
 void persist_share(RPMEMpool* pool, std::size_t begin, std::size_t end, unsigned lane) {
     std::size_t at = begin;
     const auto take = [&](std::size_t length) { return std::min(length, end - at); };

@@ -1,13 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# scenarios.sh SCENARIO...: over verbs, in one machine or in the first of two. Each is one argument:
+# scenarios.sh SCENARIO...
+#
+# Runs other tests over verbs with a software RDMA device (rxe), in one virtual machine or in the
+# first of two. It fails if a scenario fails, for example because lanes over verbs lose or reorder
+# data. Each SCENARIO is one argument:
 #   integration FILTER          the tests of tests/integration
-#   survive FILTER              the same, where a session that is lost is made again
+#   survive FILTER              the same tests, with reconnects
 #   replica METHOD MIB LANES    see replica in lib.sh
-#   client SCRIPT ARGUMENT...   one of tests/clients, or stock.sh; one machine only
-# "6 SCENARIO" has it use IPv6.
+#   client SCRIPT ARGUMENT...   a script of tests/clients, or stock.sh; only in one machine
+# "6 SCENARIO" uses IPv6.
 #   RPMEM_INTEGRATION_TESTS, RPMEM_REPLICA, RPMEM_TEST_DAEMON, RPMEM_WORKLOAD, RPMEM_CLIENT_LIBDIR
-#                               what was built
+#                               the built programs
 . "$(dirname "$0")/lib.sh"
 here=$(dirname "$(readlink -f "$0")")
 export RPMEM_TEST_ADDRESS=10.7.7.1 RPMEM_TEST_ADDRESS6=fd07::1

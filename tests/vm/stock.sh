@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# stock.sh: a pool of Debian's own pmempool and libpmemobj with a remote replica: made, filled, lost and
-# brought back. What tests/clients does at length, as short as can be; see tests/clients/lib.sh.
+# Tests a pool of Debian's pmempool and libpmemobj with a remote replica over verbs: it is created,
+# filled, lost and restored. It fails if the replica differs from the pool, or if the restored pool
+# does. tests/clients has longer tests, see tests/clients/lib.sh.
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/../clients/lib.sh"
 RPMEM_CMD=$(target_make 1)

@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# target_resets.sh TIMES [MEDIUM...]: in the first of two machines. Two programs make transactions, one on a pool
-# whose replica is on the target's disk, over verbs, one with the replica on its NVDIMM (a file system
-# with DAX), over TCP. So many times the target is reset at a random moment. The programs must see no
-# error; in the end each replica must be equal.
-#   MEDIUM  disk or pmem; without: both
-#   RPMEM_WORKLOAD, RPMEM_CLIENT_LIBDIR, RPMEM_TEST_DAEMON  what was built
+# target_resets.sh TIMES [MEDIUM...]
+#
+# Tests resets of the target machine, in the first of two virtual machines. Two stock programs make
+# transactions: one has its replica on the target's disk, over verbs, the other on its NVDIMM (a
+# file system with DAX), over TCP. The target is reset TIMES times at random moments. It fails if a
+# program gets an error or does not continue, or if a replica differs in the end.
+#   MEDIUM  disk or pmem; default: both
+#   RPMEM_WORKLOAD, RPMEM_CLIENT_LIBDIR, RPMEM_TEST_DAEMON  the built programs
 # shellcheck disable=SC2046,SC2086 # words
 export RPMEM_DAEMON=$RPMEM_TEST_DAEMON RPMEM_CLIENT_SECONDS=3600 RPMEM_PROVIDER=
 # shellcheck source=tests/clients/lib.sh
@@ -17,13 +19,13 @@ threads=2 times=$1
 shift
 media=("$@")
 [ $# -gt 0 ] || media=(disk pmem)
-max_absence=1200 # seconds from a reset until both programs have gone on: an emulated machine starts slowly
+max_absence=1200 # seconds from a reset until both programs continue; emulated machines start slowly
 declare -A programs
 ulimit -c unlimited
 echo /dev/shm/core.%p >/proc/sys/kernel/core_pattern
 cd /dev/shm || exit 1
 
-# use_medium NAME: what follows is about its pool.
+# use_medium NAME: sets the variables for the pool on this medium.
 use_medium() {
     medium=$1 dir=/dev/shm/$1 pool=/dev/shm/$1/pool.set
     unset FI_PROVIDER
@@ -67,7 +69,7 @@ counts() {
         od -An -v -tu8 -w256 | cut -c 1-$((21 * threads))
 }
 
-# Each thread of both programs makes two steps, the first of which may have been under way.
+# Waits for two steps of each thread of both programs. The first may have begun before the call.
 expect_progress() {
     local before after i name waits end=$((SECONDS + max_absence))
     read -d '' -ra before < <(counts)
@@ -91,7 +93,7 @@ starts() {
     wc -l </vm/starts
 }
 
-# The target is reset at a random moment, and both programs go on when it is there again.
+# Resets the target at a random moment, and expects both programs to continue when it has started.
 reset_target() {
     local before began
     before=$(starts)
@@ -116,7 +118,7 @@ end_work() {
     return $status
 }
 
-# What the program counted is there, and the replica is equal.
+# Expects the steps that the program counted, and an equal replica.
 compare() {
     write_set $dir/replica/pool.set '' "40M:$dir/replica/part0"
     client $RPMEM_WORKLOAD verify $pool --counts $dir/counts --extents $dir/extents &&

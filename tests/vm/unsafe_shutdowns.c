@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// To be preloaded: memory devices whose unsafe shutdown count is UNSAFE_SHUTDOWNS. The emulated
-// ones have none.
+// LD_PRELOAD library that sets the unsafe shutdown count of memory devices to UNSAFE_SHUTDOWNS,
+// because emulated devices have none.
 #include <stdlib.h>
 
 struct ndctl_dimm;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// visit create|open TARGET COMPAT INCOMPAT: creates the pool of pool.set with those features, or
-// opens it, and closes it again. Prints the text of the error if it cannot. Status: 0 or 1.
+// visit create|open TARGET COMPAT INCOMPAT
+//
+// Creates the pool of pool.set with these features, or opens it, and closes it. Exits with 1 and
+// prints the error text if a call fails.
 #include "tests/vm/program.hpp"
 
 using rpmem::vm::local_memory;
