@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The documents with which a hostile target answers rpmemctl: all that is printed of them, and the
-// digests that are compared. Nested lists come from a byte of their own, as an input is short.
+// Fuzzes the JSON documents of a hostile target in rpmemctl: the texts that are printed from them,
+// and the digests. A control character in a text, deep nesting, or a chunk outside of the pool
+// fails. One byte of the input selects the number of nested lists, because an input is short.
 #include "tests/fuzz/property.hpp"
 #include "tools/ctl/action_text.hpp"
 #include "tools/ctl/answer.hpp"

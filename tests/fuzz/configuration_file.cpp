@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon's configuration file.
+// Fuzzes the configuration file of the daemon. A value outside of its bounds, an error without file
+// and line, or an output of --check-config that is read back differently fails.
 #include "rpmemd/settings/configuration_file.hpp"
 
 #include "tests/fuzz/property.hpp"
@@ -31,7 +32,7 @@ void check_bounds(const Configuration& configuration) {
             "there is a persist method");
 }
 
-// What --check-config prints can be used as a configuration file, and says the same.
+// The output of --check-config must be a valid configuration file with the same settings.
 void check_described(const Layer& layer) {
     auto again = parse_configuration(describe(layer), "described");
     require(again.has_value(),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPMEM_DEVICE, and the daemon's setting `device`.
+// Fuzzes the list of devices in RPMEM_DEVICE and in the daemon's setting `device`. A name with a
+// slash, a port out of range, too many devices, or a list that is written and read back differently
+// fails.
 #include "common/rdma/choice.hpp"
 #include "tests/fuzz/property.hpp"
 

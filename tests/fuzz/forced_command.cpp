@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SSH_ORIGINAL_COMMAND: what a client asked for whose key runs a command of its own. A byte of
-// flags chooses what the forced command said.
+// Fuzzes SSH_ORIGINAL_COMMAND, the command of a client whose key has a forced command. A byte of
+// flags selects the options of the forced command. A client that gets a right which its key does
+// not have, or a command that is ignored without a warning, fails.
 #include "rpmemd/settings/forced_command.hpp"
 
 #include "librpmem/session/remote_command.hpp"
@@ -13,7 +14,7 @@ using namespace rpmem::initiator;
 using namespace rpmem::target;
 using fuzz::require;
 
-// What librpmem sends for the same admitted is understood as the same.
+// The command that librpmem sends for the same request must be parsed to the same request.
 void check_sent(const ClientCommand& command) {
     require(command.action == ClientCommand::Action::act || command.request == ActionRequest{},
             "only an action has a request");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames as they come from a peer, to either end of a lane. The input says what the frames are and
-// in what pieces they come; the checksums of most headers are made right, or nothing would be seen
-// of what lies behind them.
+// Fuzzes the frames that a peer sends to either end of a lane. The input selects the frames and the
+// pieces in which they arrive. Most headers get a valid checksum, so that the code after the check
+// is reached. A range outside of the pool, a wrong chunk, or a result that depends on the pieces
+// fails.
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/wire/lane_rules.hpp"
 #include "tests/fuzz/property.hpp"
@@ -18,7 +19,7 @@ constexpr wire::LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 4096, .frames = 16, .reads = 4},
     .pool_size = pool_size};
 
-// Gives the bytes in pieces of STEP bytes.
+// Delivers the bytes in pieces of STEP bytes.
 class Script final : public transport::Stream {
 public:
     Script(fuzz::Bytes bytes, std::size_t step) : bytes_(std::move(bytes)), step_(step) {}
@@ -52,14 +53,14 @@ private:
     std::size_t at_ = 0;
 };
 
-// What one end made of it.
+// The result of one end.
 struct Outcome {
     transport::Fault fault = transport::Fault::none;
     std::vector<wire::FrameHeader> frames;
     fuzz::Bytes pool = fuzz::Bytes(pool_size);
 };
 
-// Checks what the connection promises of chunks.
+// Checks the promises of the connection about chunks.
 class End : public transport::Receiver {
 public:
     void take(const wire::FrameHeader& header, std::size_t position,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first words of the daemon's side of a session: the client's bytes are there from the
-// beginning, and then they end, so that nothing is waited for.
+// Fuzzes the daemon's side of the hello. All bytes of the client are there at the start, and then
+// the input ends, so nothing waits. An agreement without a valid answer of the client fails.
 #include "rpmemd/session/handshake.hpp"
 
 #include "common/base/io.hpp"
@@ -22,7 +22,7 @@ Pipe full_pipe(std::span<const std::byte> bytes) {
 
 void check_agreement(const wire::Agreement& agreement, const fuzz::Bytes& bytes) {
     require(agreement.lane_frames, "a session after a hello has lane frames");
-    // Whatever comes behind the answer is for the requests.
+    // Bytes after the answer belong to the requests.
     const auto size = wire::decode_hello_size(bytes, wire::hello_answer_size);
     require(size && *size <= bytes.size(), "a whole answer has come");
     const auto answer = wire::decode_hello_answer(std::span(bytes).first(*size));

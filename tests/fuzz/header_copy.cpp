@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The copy of a pool's headers in a file, and what open makes of it and of headers that a cut has
-// torn.
+// Fuzzes the copy of a pool's headers, and the recovery of headers that a power failure has torn. A
+// copy that is encoded differently, or a torn header that is not restored, fails.
 //
-// An input: a byte of flags, and what is to be decoded. With the flag SEALED the rest says which
-// change of attributes is cut, and where.
+// An input has a byte of flags and the bytes to decode. With the flag SEALED, the rest selects a
+// change of attributes, and where it is cut.
 #include "rpmemd/pools/headers/header_copy.hpp"
 
 #include "rpmemd/pools/headers/header_recovery.hpp"
@@ -33,7 +33,8 @@ void check_decoded(const fuzz::Bytes& bytes) {
             "a decoded copy is encoded to the same bytes");
 }
 
-// A change of attributes that is cut: OLD with bytes of NEW where the input says so.
+// Checks a change of attributes that is cut: the old headers with bytes of the new ones at places
+// that the input selects.
 void check_cut(fuzz::Input& input) {
     std::vector<Uuid> uuids(input.take_value<std::uint8_t>() % max_headers + 1);
     for (std::size_t i = 0; i < uuids.size(); ++i)
@@ -45,7 +46,7 @@ void check_cut(fuzz::Input& input) {
     require(copy && same(copy->before, before) && same(copy->after, after),
             "an encoded copy is decoded to the same headers");
     auto headers = before;
-    const auto whole = input.take_value<std::uint8_t>(); // new ones, from the last on
+    const auto whole = input.take_value<std::uint8_t>(); // number of new headers at the end
     for (std::size_t i = headers.size() - whole % (headers.size() + 1); i < headers.size(); ++i)
         headers[i] = after[i];
     auto& torn = headers[input.take_value<std::uint8_t>() % headers.size()];

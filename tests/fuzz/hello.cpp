@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hello of a daemon, as the library reads it: its size first, and then as many bytes.
+// Fuzzes the hello of a daemon, which the library reads in two steps: the size, and then the rest.
+// A field without bounds, a truncated hello that is accepted, or a hello that is encoded
+// differently fails.
 #include "common/wire/hello.hpp"
 
 #include "tests/fuzz/property.hpp"
@@ -33,8 +35,8 @@ void check_encoded(const wire::Hello& hello, fuzz::Bytes message) {
     const auto again = wire::decode_hello(encoded);
     require(again && wire::encode(*again) == encoded && again->addresses == hello.addresses,
             "an encoded hello is decoded to the same");
-    // Fields that this version does not know, and families of addresses, are passed over: then
-    // there are fewer bytes. So are the reserved ones, and those behind an IPv4 address.
+    // Unknown fields and families of addresses are ignored, so the encoded hello may be shorter.
+    // Reserved bytes, and bytes after an IPv4 address, are also ignored.
     const std::size_t fixed = std::min(wire::hello_size, message.size());
     std::fill_n(message.begin() + 6, 2, std::byte{0});
     std::fill(message.begin() + 24, message.begin() + wire::hello_size, std::byte{0});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer to a hello, as the daemon reads it: its size first, and then as many bytes.
+// Fuzzes the answer to a hello, which the daemon reads in two steps: the size, and then the rest. A
+// truncated answer that is accepted, or an answer that is encoded differently, fails.
 #include "common/wire/hello.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     require(message.size() == *announced, "an answer that is cut off is refused");
     require(answer->version != 0, "the version is not 0");
-    // What later versions append is passed over, and so are the two reserved bytes.
+    // Fields of later versions and the two reserved bytes are ignored.
     message.resize(wire::hello_answer_size);
     std::fill_n(message.begin() + 6, 2, std::byte{0});
     auto encoded = wire::encode(*answer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of an address: in SSH_CONNECTION, and in settings.
+// Fuzzes numeric addresses, which come from SSH_CONNECTION and from settings. An address that is
+// written and read back differently fails.
 #include "common/base/host_address.hpp"
 
 #include "tests/fuzz/property.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A known_hosts file. The first line of an input is the name that is looked up; the others are the
-// file.
+// Fuzzes a known_hosts file. The first line of an input is the name that is looked up, the others
+// are the file. A key without a type, a line number outside of the file, or a pattern that matches
+// another name than the reference below fails.
 #include "librpmem/session/ssh2/known_hosts.hpp"
 
 #include "tests/fuzz/property.hpp"
@@ -14,7 +15,8 @@ using fuzz::require;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Written in another way than the library's: one row of a table for each character of the pattern.
+// A reference for the matching of patterns. Unlike the library, it uses a table with one row for
+// each character of the pattern.
 bool fits(std::string_view pattern, std::string_view name) {
     std::vector<bool> reached(name.size() + 1, false);
     reached[0] = true;
@@ -30,7 +32,7 @@ bool fits(std::string_view pattern, std::string_view name) {
     return reached[name.size()];
 }
 
-// The list of names is one pattern, without a comma: then it decides alone.
+// Checks a list of names that has only one pattern.
 void check_pattern(const std::string& pattern, const std::string& name) {
     if (pattern.empty() || pattern.find_first_of("#@!,| \t\r\n") != std::string::npos)
         return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane says of itself when it connects, as the daemon reads it.
+// Fuzzes the data that a lane sends with its connection request over libfabric, as the daemon reads
+// it. Short data that is accepted, or data that is encoded differently, fails.
 #include "common/wire/hello.hpp"
 #include "tests/fuzz/property.hpp"
 

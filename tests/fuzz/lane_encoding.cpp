@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages on a lane over libfabric, as frames or of protocol 0.1, as either end takes them: the
-// first byte chooses.
+// Fuzzes messages on a lane over libfabric: frames, or messages of protocol 0.1 at either end. The
+// first byte selects one. A range outside of the pool, a wrong number, or a refusal without a
+// reason fails.
 #include "common/wire/lane_encoding.hpp"
 
 #include "tests/fuzz/property.hpp"

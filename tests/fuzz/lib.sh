@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests/fuzz/run and tests/fuzz/short_run.sh have in common: how a fuzz target is started.
-# Sourced; needs bash with `set -eu`, the build directory in $build, and the sources in $sources.
+# Starts fuzz targets, for tests/fuzz/run and tests/fuzz/short_run.sh. Sourced by bash with `set
+# -eu`. Needs the build directory in $build and the sources in $sources.
 # shellcheck shell=bash
 : "${build:?}" "${sources:?}"
 
-# Also on a busy machine an input takes less. What takes longer would keep a session waiting.
+# An input takes less time than this, also on a busy machine. A slower one would delay a session.
 max_input=10     # seconds
-# ASan keeps freed memory for a while. The process has a bound above that, and one allocation a
-# lower one: no decoder may be made to allocate what a size field says.
+# ASan keeps freed memory for a while, so the bound of the process is higher than that of one
+# allocation. A decoder must not allocate the size in a field of its input.
 max_memory=1024  # MiB
 max_allocation=16 # MiB
 export ASAN_OPTIONS=quarantine_size_mb=64:allocator_may_return_null=1
@@ -21,7 +21,7 @@ corpus_of() {
     printf '%s\n' "$build/tests/fuzz/corpora/$1"
 }
 
-# start_fuzzer NAME FINDINGS OPTION-OR-PATH...: an input that fails is left in the directory FINDINGS.
+# start_fuzzer NAME FINDINGS OPTION-OR-PATH...: keeps an input that fails in the directory FINDINGS.
 start_fuzzer() {
     local name=$1 findings=$2 words=()
     local max_bytes
@@ -34,7 +34,7 @@ start_fuzzer() {
         -artifact_prefix="$findings/" -print_final_stats=1 "${words[@]}" "$@"
 }
 
-# replay_corpus NAME FINDINGS: each file by itself, as it is: files given by name are not cut.
+# replay_corpus NAME FINDINGS: runs each file once. libFuzzer does not truncate files given by name.
 replay_corpus() {
     local files
     mapfile -t files < <(find "$(corpus_of "$1")" -type f | sort)

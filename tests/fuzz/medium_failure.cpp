@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon's last message when the medium under a pool has failed, as the library reads it: the
-// header of a response, and as many bytes as its size says.
+// Fuzzes the daemon's message about a failed medium, which the library reads in two steps: the
+// header of a response, and then the rest. A text without bounds, a truncated message that is
+// accepted, or a message that is encoded differently fails.
 #include "common/wire/medium_failure.hpp"
 
 #include "tests/fuzz/property.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The statistics that another process shows: its memfd may hold anything.
+// Fuzzes the statistics in the memfd of another process, which may contain anything. A crash,
+// unordered quantiles, or a name without an end fails.
 #include "librpmem/statistics/pool_snapshot.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -12,7 +13,7 @@ using namespace rpmem::initiator;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const UniqueFd file(::memfd_create("counters", MFD_CLOEXEC));
     fuzz::require(::write(file.get(), data, size) == static_cast<ssize_t>(size), "it is written");
-    if (size > sizeof(PoolCounterHeader)) // as long as one lane makes it
+    if (size > sizeof(PoolCounterHeader)) // the size of a file with one lane
         fuzz::require(::ftruncate(file.get(), lanes_begin + sizeof(LaneCounters)) == 0, "it grows");
     const auto seen = read_counters(file.get());
     if (!seen)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The headers of a pool's parts. Whoever can write to a part can write any header, one with a right
-// checksum among them.
+// Fuzzes the headers of a pool's parts. A user who can write to a part can write any header, also
+// one with a valid checksum. A wrong checksum that is accepted, a message with text of a header, or
+// rewritten headers that do not belong together fail.
 //
-// An input: a byte of flags, a byte of how many parts, and for each part the header without what is
-// unused in it, a byte that fills it, and the shutdown state with the checksum.
+// An input has a byte of flags and the number of parts. For each part follow the header without its
+// unused bytes, a byte that fills these, and the shutdown state with the checksum.
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::size_t max_parts = 4;
 constexpr std::size_t used_at_front = offsetof(PoolHeader, unused);
 constexpr std::size_t used_at_end = header_size - offsetof(PoolHeader, shutdown_state);
 
-// What is done to the headers so that more than their checksums is looked at.
+// Flags that make the headers valid, so that the code after the check of the checksum is reached.
 constexpr unsigned sealed = 4;
 constexpr unsigned linked = 8;
 
@@ -52,7 +53,7 @@ bool same(const rpmem_pool_attr& left, const rpmem_pool_attr& right) {
     return std::memcmp(&left, &right, sizeof(left)) == 0;
 }
 
-// New headers for these attributes are those of a pool that can be opened.
+// New headers for these attributes must be valid.
 void check_rewritten(const std::vector<PoolHeader>& headers, const std::vector<std::string>& names,
                      HeaderLayout layout) {
     rpmem_pool_attr attributes = attributes_of(headers[0]);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a pool set file. A client may name any file of the daemon's user.
+// Fuzzes the text of a pool set file. A client may name any file that the daemon's user can read,
+// so a message must not reveal the content of other files. A relative path, a duplicate part, an
+// invalid size, or a message that quotes such a file fails.
 #include "common/pools/pool_set_file.hpp"
 
 #include "tests/fuzz/property.hpp"
@@ -65,8 +67,8 @@ void check_error(const Error& error, std::string_view text) {
             "a message names the file");
     if (begins_as_pool_set(text))
         return;
-    // One of four texts, whatever the file says: plain, and of a first line that an editor shows as
-    // right.
+    // For a file that is not a pool set, there are only four texts: a general one, and those for
+    // first lines that look right in an editor.
     constexpr std::array<std::string_view, 4> first_lines = {
         "", "\xef\xbb\xbfPMEMPOOLSET\n", " PMEMPOOLSET\n", std::string_view("P\0MEMPOOLSET\n", 13)};
     require(text.size() > max_pool_set_file_size ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The name of a pool set, which a client chooses, in a real directory with links that lead out of
-// it.
+// Fuzzes the name of a pool set, which a client selects, in a real directory with symbolic links
+// that lead out of it. A name that opens a file outside of the directory fails.
 #include "rpmemd/pools/pool_set_lookup.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -18,7 +18,7 @@ void write_pool_set(const fs::path& file, std::string_view part) {
     std::ofstream(file) << "PMEMPOOLSET\n2M " << part << '\n';
 }
 
-// Made once, and removed when the run ends.
+// The directory is created once and removed at the end of the run.
 class Tree {
 public:
     Tree() {

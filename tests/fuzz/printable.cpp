@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes the texts of strangers fit for a log or a terminal.
+// Fuzzes the functions that make untrusted texts safe for a log or a terminal. A control character
+// in the result, or a result that is too long, fails.
 #include "common/base/escaping.hpp"
 #include "common/base/log.hpp"
 #include "tests/fuzz/property.hpp"

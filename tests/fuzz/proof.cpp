@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of a stranger who does not know the secret of a session, to either end.
+// Fuzzes the messages of a peer that does not know the secret of a session, at either end. An end
+// that accepts such a proof, or refuses it without a text and an errno value, fails.
 #include "common/transport/lane_auth_ends.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -21,7 +22,7 @@ const transport::ProofSession& session() {
     return made;
 }
 
-// Steps of an end with the bytes in pieces, until it decides.
+// Advances an end with the bytes in pieces until it decides.
 template <typename End>
 void run(End& end, const fuzz::Bytes& bytes, std::size_t step) {
     for (std::size_t at = 0; at < bytes.size() && end.state() != ProofState::refused;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fuzz targets have in common: how they take their input apart, and how they say that a
-// decoder broke its promise. libFuzzer keeps the input of a program that aborts.
+// Functions for the fuzz targets: they split the input, and abort if a decoder breaks a promise.
+// libFuzzer keeps the input of a program that aborts.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -21,15 +21,15 @@
 #include <string_view>
 #include <vector>
 
-// What libFuzzer calls, with each input.
+// libFuzzer calls this with each input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace rpmem::fuzz {
 
 using Bytes = std::vector<std::byte>;
 
-// Ends the run unless HOLDS. PROMISE says what the decoder promised. FILE and LINE are those of the
-// call: clang 14 has no std::source_location.
+// Ends the run unless HOLDS. PROMISE is the broken promise of the decoder. FILE and LINE are those
+// of the call, because clang 14 has no std::source_location.
 inline void require(bool holds, std::string_view promise, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
     if (holds)
@@ -39,7 +39,7 @@ inline void require(bool holds, std::string_view promise, const char* file = __b
     std::abort();
 }
 
-// An error tells something, is none of our own doing, and has one of CODES.
+// An error must have a text and one of CODES, and must not be a bug of the product.
 inline void require_error(const Error& error, std::initializer_list<int> codes,
                           const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     const bool documented = std::find(codes.begin(), codes.end(), error.code) != codes.end();
@@ -52,7 +52,7 @@ inline void require_error(const Error& error, std::initializer_list<int> codes,
             file, line);
 }
 
-// The input was refused, with one of CODES.
+// Returns whether the input was refused. The error must have one of CODES.
 template <typename T>
 bool is_refused(const Result<T>& result, std::initializer_list<int> codes,
                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -61,7 +61,7 @@ bool is_refused(const Result<T>& result, std::initializer_list<int> codes,
     return !result;
 }
 
-// Also nothing that starts a new line or commands a terminal.
+// Control characters include those that start a new line or control a terminal.
 inline bool has_control_character(std::string_view text) {
     return std::any_of(text.begin(), text.end(),
                        [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -71,8 +71,8 @@ inline std::string_view text_of_input(const std::uint8_t* data, std::size_t size
     return {reinterpret_cast<const char*>(data), size};
 }
 
-// An input, taken from its beginning. What is taken lies in memory of its own, so that ASan sees
-// who reads behind it. Where the input ends there is less, or zeros.
+// Splits an input from its beginning. Each piece is in its own memory, so that ASan detects a read
+// after its end. At the end of the input, pieces are shorter, and values are filled with zeros.
 class Input {
 public:
     Input(const std::uint8_t* data, std::size_t size)
@@ -93,7 +93,7 @@ public:
         return value;
     }
 
-    // Up to the next end of a line, which is not in the text; all that is left if there is none.
+    // Returns the text up to the next end of a line, without it, or the rest of the input.
     std::string take_line() {
         const auto end = std::find(left_.begin(), left_.end(), std::byte{'\n'});
         const Bytes bytes = take(static_cast<std::size_t>(end - left_.begin()));

@@ -4,9 +4,9 @@
 //
 //     fuzz_NAME MAX_BYTES CORPUS_DIRECTORY
 //
-// Each file of the corpus is run as it is, cut off at several lengths, and with a few bytes
-// changed. The changes come from a fixed seed: a run that fails fails again. AddressSanitizer must
-// have handle_abort=1, or a broken promise does not print its input.
+// Each file of the corpus is run unchanged, truncated at several lengths, and with a few bytes
+// changed. The changes come from a fixed seed, so a failure can be repeated. It fails like the fuzz
+// target. AddressSanitizer needs handle_abort=1 to print the input of a broken promise.
 #include "tests/fuzz/property.hpp"
 
 #include <sanitizer/common_interface_defs.h>
@@ -22,7 +22,7 @@ constexpr std::size_t cuts_of_a_file = 32;
 constexpr std::size_t changes_of_a_file = 64;
 constexpr std::size_t max_changed_bytes = 4;
 
-std::vector<std::uint8_t> current; // the input that runs
+std::vector<std::uint8_t> current; // the input of the running target
 
 void print_current() {
     static_cast<void>(std::fputs("the input, in hexadecimal: ", stderr));
@@ -32,7 +32,7 @@ void print_current() {
 }
 
 void run(std::vector<std::uint8_t> input) {
-    input.shrink_to_fit(); // AddressSanitizer notices a read behind the last byte
+    input.shrink_to_fit(); // AddressSanitizer detects a read after the last byte
     current = std::move(input);
     static_cast<void>(LLVMFuzzerTestOneInput(current.data(), current.size()));
 }
@@ -72,5 +72,5 @@ int main(int count, char** words) {
         ++files;
     }
     fmt::print("{} files\n", files);
-    return files > 0 ? 0 : 1; // a corpus that is not found would pass
+    return files > 0 ? 0 : 1; // an empty corpus must not pass
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests of a client, one after another, as the daemon reads them: a header, and as many
-// bytes of body as the header says.
+// Fuzzes the requests of a client, which the daemon reads in two steps: a header, and then the
+// body. A size or a name without bounds, a truncated request that is accepted, or a request that is
+// encoded differently fails.
 #include "common/wire/control_messages.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -32,14 +33,15 @@ void check_encoded(const wire::Request& request, fuzz::Bytes message) {
         },
         request);
     if (const auto* const close = std::get_if<wire::CloseRequest>(&request)) {
-        // Bits of the flags that mean nothing are passed over.
+        // Unknown bits of the flags are ignored.
         const std::uint32_t flags = close->remove ? 1 : 0;
         std::memcpy(message.data() + wire::request_header_size, &flags, sizeof(flags));
     }
     require(encoded == message, "a decoded request is encoded to the same bytes");
 }
 
-// Whom the daemon answers that does not understand the rest.
+// The daemon also refuses a request whose body it cannot decode. The refusal must be a valid
+// response.
 void check_refusal(const fuzz::Bytes& header) {
     const auto type = wire::request_type(header);
     if (!type)

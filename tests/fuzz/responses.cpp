@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a daemon says, as the library reads it: the initial status, and responses. The first byte of
-// each chooses what the library is waiting for.
+// Fuzzes the initial status and the responses of a daemon, as the library reads them. The first
+// byte of each selects the response that the library expects. An invalid port or method, a size
+// without bounds, or a response that is encoded differently fails.
 #include "common/wire/control_messages.hpp"
 #include "tests/fuzz/property.hpp"
 

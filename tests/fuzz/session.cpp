@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's side of an out-of-band session: hello, requests, the daemon's last message. The
-// transport is this one's own: what the daemon says is there from the beginning, and then its
-// output ends, so the session has to come to an end without a wait.
+// Fuzzes the library's side of an out-of-band session: hello, requests, and the end of the session.
+// All output of the daemon is there at the start and then ends, so the session must end without a
+// wait. An error without an errno value, with a control character or without a bound fails, and so
+// does a secret that is kept.
 //
-// An input: a byte that chooses the requests, the exit status of the remote command, a line on its
-// standard error, and its standard output.
+// An input has a byte that selects the requests, the exit status of the remote command, a line on
+// its standard error, and its standard output.
 #include "librpmem/session/session.hpp"
 
 #include "common/base/io.hpp"
@@ -17,7 +18,7 @@ using namespace rpmem;
 using namespace rpmem::initiator;
 using fuzz::require;
 
-// Of the remote command. Set before each session, read by start_channel().
+// The remote command. It is set before each session, and start_channel() reads it.
 struct Script {
     int exit_status = 0;
     std::string error;
@@ -33,10 +34,10 @@ public:
 
 private:
     ExitStatus status_;
-    UniqueFd input_; // takes what the library sends
+    UniqueFd input_; // receives the bytes of the library
 };
 
-// A pipe that has BYTES, and then ends. They are fewer than it has room for.
+// Returns a pipe that contains BYTES and then ends. They must fit into its buffer.
 UniqueFd ended_stream(std::span<const std::byte> bytes) {
     auto pipe = make_pipe();
     require(pipe && write_fully(pipe->write_end.get(), bytes, Deadline(std::chrono::seconds(1))),
@@ -65,7 +66,7 @@ void check_in_band(const wire::InBandAttributes& in_band) {
             "an answer names a port, and lanes");
 }
 
-// False: there is no pool.
+// Returns false if there is no pool.
 bool make_pool(Session& session, bool create) {
     if (create) {
         const auto answer = session.create({.pool_size = 1, .lanes = 1, .pool_set = "pool.set"});
@@ -103,7 +104,7 @@ Settings default_settings() {
 
 } // namespace
 
-// In the place of the library's: no login, no process.
+// Replaces the function of the library, which would start ssh.
 rpmem::Result<std::unique_ptr<rpmem::initiator::Channel>>
 rpmem::initiator::start_channel(const Target& /*target*/, const std::string& /*command*/,
                                 bool /*force_ipv4*/, const Settings& /*settings*/,

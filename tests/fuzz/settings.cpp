@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment: RPMEM_* of the library, and those that the daemon reads. Each line of an input
-// is one variable, NAME=VALUE.
+// Fuzzes the environment variables of the library and of the daemon. Each line of an input is one
+// variable, NAME=VALUE. A setting outside of its bounds, a wrong value without a warning, or a
+// variable that keeps the daemon from starting fails.
 #include "librpmem/settings/settings.hpp"
 
 #include "rpmemd/settings/settings.hpp"
@@ -22,7 +23,7 @@ Variables take_variables(fuzz::Input& input) {
         const std::string line = input.take_line();
         const auto equals = std::min(line.find('='), line.size());
         const std::string value = line.substr(std::min(equals + 1, line.size()));
-        variables[line.substr(0, equals)] = value.c_str(); // no variable has a NUL byte
+        variables[line.substr(0, equals)] = value.c_str(); // a variable ends at a NUL byte
     }
     return variables;
 }
@@ -49,7 +50,7 @@ void check_bounds(const Settings& settings) {
             "a word is one of those that are known");
 }
 
-// Each value is taken or complained about.
+// Each value must be used or cause a warning.
 void check_values(const Variables& variables, const Settings& settings) {
     std::size_t wrong = 0;
     for (const auto& [setting, store] : setting_table()) {

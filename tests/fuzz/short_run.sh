@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# short_run.sh BUILD_DIR NAME: replays the corpus of a fuzz target, then lets the target run for 5
-# seconds. An input that fails is left in BUILD_DIR/findings/NAME.
+# short_run.sh BUILD_DIR NAME
+#
+# Replays the corpus of a fuzz target, and then runs the target with new inputs for 5 seconds. It
+# fails if an input breaks a property, crashes, or needs too much time or memory. That input is kept
+# in BUILD_DIR/findings/NAME.
 set -eu -o pipefail
 sources=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 build=$1 name=$2

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shutdown state in a pool's header, and the name that a device gives itself.
+// Fuzzes the shutdown state in a pool's header, and the name of a device. A pool whose devices lost
+// power while it was open and that is accepted, or a closed pool that is refused, fails.
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 
 #include "tests/fuzz/property.hpp"

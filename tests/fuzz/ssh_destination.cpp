@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What "ssh -G" prints: where ssh goes for a target.
+// Fuzzes the output of "ssh -G", from which the library reads the host of a target. A host that is
+// too long, has several lines, or is not in the output fails.
 #include "librpmem/session/ssh_destination.hpp"
 
 #include "tests/fuzz/property.hpp"

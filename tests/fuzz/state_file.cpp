@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of state-dir and the attribute of a pool: as they are, and with the checksum that the
-// text in them needs.
+// Fuzzes the files of state-dir and the attribute of a pool: the input unchanged, and with a valid
+// checksum. A text without bounds or with control characters, or a record that is written and read
+// back differently, fails.
 #include "rpmemd/registry/records.hpp"
 #include "tests/fuzz/property.hpp"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target of the API, [user@]host[:port], which comes from pool set files and from arguments.
+// Fuzzes the target of the API, [user@]host[:port], which comes from pool set files and arguments.
+// A target that ssh would take for an option, an invalid part, or a target that is written and read
+// back differently fails.
 #include "librpmem/session/ssh_arguments.hpp"
 #include "librpmem/session/target.hpp"
 #include "tests/fuzz/property.hpp"
@@ -16,7 +18,7 @@ bool has_blank(std::string_view text) {
 
 void check_written(const Target& target) {
     if (target.host.find(']') != std::string::npos)
-        return; // the brackets below would end there
+        return; // it would end the brackets below
     const std::string text =
         fmt::format("{}{}[{}]{}", target.user, target.user.empty() ? "" : "@", target.host,
                     target.port ? ":" + std::to_string(*target.port) : "");
@@ -26,7 +28,7 @@ void check_written(const Target& target) {
             "a target is read again as it was");
 }
 
-// Ssh takes no part of a target for an option.
+// ssh must not take a part of a target for an option.
 void check_arguments(const Target& target) {
     const auto arguments = ssh_arguments("ssh", target, false, "rpmemd");
     require(arguments.size() >= 2 && arguments[arguments.size() - 2] == target.login(),

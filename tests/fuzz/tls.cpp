@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that somebody on the network sends to a target in TLS: instead of a handshake, behind one,
-// or as changes to what an honest initiator sends.
+// Fuzzes bytes that an attacker on the network sends to a target with TLS: instead of a handshake,
+// after one, or as changes to the records of an authentic initiator. A handshake without the PSK,
+// data without the key, changed data that is delivered, or a stream that does not end fails.
 #include "common/transport/tls/tls_stream.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -10,7 +11,7 @@ using namespace rpmem;
 using fuzz::require;
 using transport::TlsStep;
 
-// One direction of a connection: what one end has sent and the other has not received.
+// One direction of a connection: the bytes that one end has sent and the other has not received.
 struct Way {
     fuzz::Bytes bytes;
     std::size_t at = 0;
@@ -65,7 +66,7 @@ struct Pair {
     // Returns the target's last step.
     TlsStep exchange_hello() {
         TlsStep step = TlsStep::wants_read;
-        for (int i = 0; i < 4; ++i) { // more than an honest handshake has
+        for (int i = 0; i < 4; ++i) { // more rounds than a handshake needs
             static_cast<void>(initiator->advance());
             for (int j = 0; j < 1000 && target->advance() == TlsStep::wants_write; ++j) {
             }
@@ -88,7 +89,7 @@ void require_failure(const transport::TlsStream& stream) {
             "a failure has a text");
 }
 
-// All that the target gives out, until it says how it ended.
+// Returns all data that the target delivers until the end of the stream or a failure.
 fuzz::Bytes drain(transport::TlsStream& target) {
     fuzz::Bytes heard;
     std::array<std::byte, 300> place;
@@ -132,7 +133,8 @@ void strange_records(const fuzz::Bytes& bytes, std::size_t step) {
     pair.target->finish();
 }
 
-// Four bytes each: where, and what is changed. The honest data are 600 bytes in three records.
+// The input has four bytes for each change: the place and the change. The data are 600 bytes in
+// three records.
 void changed_records(fuzz::Input& input, std::size_t step) {
     Pair pair(step);
     require(pair.exchange_hello() == TlsStep::done, "an honest handshake is done");

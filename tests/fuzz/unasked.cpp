@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the daemon says unasked, as the library reads it: the header of a response, and as much text
-// as it announces.
+// Fuzzes unsolicited messages of the daemon: heartbeats, claims and notices. The library reads the
+// header of a response, and then the rest. A text without bounds, or a message that is encoded
+// differently, fails.
 #include "common/wire/unasked.hpp"
 
 #include "tests/fuzz/property.hpp"
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const fuzz::Bytes body = input.take(wire::pool_claim_size - wire::response_header_size);
         const auto claim = wire::decode_pool_claim(body);
         if (!claim)
-            return 0; // it is too short
+            return 0; // too short
         message.insert(message.end(), body.begin(), body.end());
         require(wire::encode(*claim) == message, "a claim has one form");
         return 0;
