@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For LD_PRELOAD into the real daemon: a disk that loses one write of one part, as Linux tells of
-// it. The page counts as written from then on, and one sync of the file is told of the error: any
-// one that overlaps the write in time, by chance. All others succeed.
+// Simulates a disk that loses one write of one part, by LD_PRELOAD into the real daemon. It behaves
+// like Linux: the page counts as written afterwards, and only one sync of the file gets the error.
+// This may be any sync that overlaps the write in time. All others succeed.
 //   FAILING_DISK_PART=TEXT      a part of the path of the file
 //   FAILING_DISK_OFFSET=N       any byte of the page that is lost
-//   FAILING_DISK_NUMBER=N       of the sync of this page whose write is lost, counted from 1
-//   FAILING_DISK_SEED=N         decides who is told
-//   FAILING_DISK_STALL=N        milliseconds: that sync takes so long, and nothing is lost
+//   FAILING_DISK_NUMBER=N       the sync of this page whose write is lost, counted from 1
+//   FAILING_DISK_SEED=N         selects the sync that gets the error
+//   FAILING_DISK_STALL=N        that sync takes N milliseconds, and nothing is lost
 //   FAILING_DISK_ENDS=1         the daemon ends in that sync instead
-//   FAILING_DISK_WHOLE=1        a sync of all of the file writes all pages; else its header page
-//                               only: then the test writes the others by msync
+//   FAILING_DISK_WHOLE=1        fsync(2) and fdatasync(2) write all pages; default: fdatasync(2)
+//                               writes only the header page, and msync(2) the others
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -66,11 +66,11 @@ public:
                std::string(path.data()).find(part_) != std::string::npos;
     }
 
-    // Where in the part; false: elsewhere.
+    // Sets OFFSET to the place of ADDRESS in the part. Returns false if it is elsewhere.
     bool find(const void* address, std::uint64_t& offset) {
         const auto place = reinterpret_cast<std::uintptr_t>(address);
         const std::lock_guard lock(mutex_);
-        // The last one: an earlier one may have been unmapped.
+        // The last mapping counts, because an earlier one may have been unmapped.
         for (auto each = mapped_.rbegin(); each != mapped_.rend(); ++each)
             if (place >= each->begin && place - each->begin < each->size) {
                 offset = each->offset + (place - each->begin);
@@ -79,7 +79,7 @@ public:
         return false;
     }
 
-    // A sync of the pages of [OFFSET, OFFSET + SIZE). True: it is told of the error.
+    // Syncs the pages of [OFFSET, OFFSET + SIZE). Returns true if this sync gets the error.
     bool sync(std::uint64_t offset, std::uint64_t size) {
         const bool covers = offset / page <= bad_ && bad_ <= (offset + size - 1) / page;
         bool loses = false;
@@ -93,7 +93,7 @@ public:
         if (loses)
             std::this_thread::sleep_for(stall_);
         wait();
-        if (loses) // the others have more time to see it first
+        if (loses) // gives other syncs more time to get the error first
             wait();
         bool told = false;
         {
@@ -101,7 +101,7 @@ public:
             told = untold_ && (loses || random_() % 2 == 0);
             untold_ = untold_ && !told;
         }
-        wait(); // it is told, and has not returned
+        wait(); // the sync has its result, but has not returned
         return told;
     }
 
@@ -165,7 +165,7 @@ STANDS_FOR_ANOTHER int msync(void* address, size_t size, int flags) {
     return static_cast<int>(::syscall(SYS_msync, address, size, flags));
 }
 
-// The daemon calls it for new files, whose header it has synced before.
+// The daemon calls fsync(2) for new files after it has synced their header.
 STANDS_FOR_ANOTHER int fsync(int fd) {
     if (is_whole() && FailingDisk::instance().is_part(fd) &&
         FailingDisk::instance().sync(0, UINT64_MAX))

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# options_in_manual.sh PROGRAM PAGE LEAST [SUBCOMMAND...]: the manual page tells every option that
-# --help prints, of PROGRAM and of the subcommands, and no other; there are LEAST options or more.
-# options_in_manual.sh --names HEADING LEAST INDENT PROGRAM PAGE: it tells, indented by INDENT (an
-# extended regular expression), every name that --help lists under HEADING (likewise).
+# options_in_manual.sh PROGRAM PAGE LEAST [SUBCOMMAND...]
+# options_in_manual.sh --names HEADING LEAST INDENT PROGRAM PAGE
+#
+# Tests that a manual page describes exactly the options in --help of PROGRAM and of its
+# subcommands, or each name that --help lists under HEADING. It fails if an option is added, renamed
+# or removed without the page, or if --help has fewer than LEAST of them. HEADING, and INDENT before
+# a name in the page, are extended regular expressions.
 set -eu
 
 fault() {
@@ -39,7 +42,7 @@ help_of_all() {
 
 check_options() {
     local program=$1 page=$2 least=$3 in_page in_help
-    # What the page prints in the left column of OPTIONS.
+    # Find the options in the left column of the section OPTIONS.
     in_page=$(text_of "$page" | sed -n '/^OPTIONS/,/^[A-NP-Z]/p' | grep -E '^ {7}-' | options)
     in_help=$(help_of_all "$program" "${@:4}" | grep -E '^ {2,4}-' | options)
     [ "$(wc -l <<<"$in_help")" -ge "$least" ] || fault "--help has only: $in_help"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A private sshd for tests, on loopback unless told otherwise: throw-away keys, a free port, nothing left running.
-# Sourced by with-sshd; needs bash. Everything lives below the directory given to sshd_start.
+# A private sshd for tests with temporary keys and a free port, on loopback unless set otherwise.
+# Sourced by with-sshd. All its files are below the directory of sshd_start, and no process is left.
 # shellcheck shell=bash
 
-# What a login may take at most: where a processor is emulated on a busy machine, longer.
+# The maximum time of a login. An emulated processor on a busy machine needs more.
 sshd_login_seconds=${RPMEM_TEST_LOGIN_SECONDS:-20}
 
 sshd_say() {
     printf 'with-sshd: %s\n' "$*" >&2
 }
 
-# sshd_find: the program's absolute path, without which sshd refuses to start.
+# sshd_find: prints the absolute path of sshd, because it does not start without one.
 sshd_find() {
     local found
     found=$(PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin" command -v sshd) || {
@@ -20,12 +20,12 @@ sshd_find() {
     printf '%s\n' "$found"
 }
 
-# The addresses to listen on: RPMEM_TEST_ADDRESS and RPMEM_TEST_ADDRESS6, by default on loopback.
+# sshd_address: prints the address to listen on, RPMEM_TEST_ADDRESS or loopback.
 sshd_address() {
     printf '%s\n' "${RPMEM_TEST_ADDRESS:-127.0.0.1}"
 }
 
-# Empty without IPv6.
+# sshd_address6: prints RPMEM_TEST_ADDRESS6 or ::1, or nothing without IPv6.
 sshd_address6() {
     if [ -n "${RPMEM_TEST_ADDRESS6:-}" ]; then
         printf '%s\n' "$RPMEM_TEST_ADDRESS6"
@@ -34,7 +34,7 @@ sshd_address6() {
     fi
 }
 
-# A user whose password field starts with `!` may log in by key only if PAM is asked instead.
+# sshd_use_pam: a user whose password field starts with `!` can log in by key only with UsePAM.
 sshd_use_pam() {
     if [ "$(id -u)" -eq 0 ] && getent shadow "$(id -un)" | cut -d: -f2 | grep -q '^!'; then
         echo yes
@@ -55,10 +55,9 @@ sshd_write_keys() {
     echo "rpmem-test $(cut -d' ' -f1,2 "$dir/host_key.pub")" >"$dir/known_hosts"
 }
 
-# sshd_write_server_config DIR PORT MARK
-# MARK goes into the environment of every session, by which sshd_stop finds what is left of them.
-# With SHLVL bash takes itself for the child of a shell, and leaves out the user's ~/.bashrc, which
-# may take long or print something.
+# sshd_write_server_config DIR PORT MARK: sets MARK in the environment of every session, so that
+# sshd_stop finds remaining processes. With SHLVL=1, bash does not read ~/.bashrc, which may be slow
+# or print something.
 sshd_write_server_config() {
     local dir=$1 port=$2 mark=$3 address6
     address6=$(sshd_address6)
@@ -88,10 +87,10 @@ EOF
     } >"$dir/sshd_config"
 }
 
-# sshd_write_client DIR: ssh_config, and the program that stands for ssh in RPMEM_SSH.
-# RPMEM_TEST_CONTROL_PATH, a ControlPath of ssh_config(5), has all sessions share the login that the
-# first call of ssh makes, where a login takes long. The key exchange is not the usual one, which takes
-# a tenth of a second of the processors for each login.
+# sshd_write_client DIR: writes ssh_config, and the script for RPMEM_SSH. With
+# RPMEM_TEST_CONTROL_PATH, a ControlPath of ssh_config(5), all sessions share the login of the first
+# call of ssh, for machines on which a login takes long. The default key exchange would cost 0.1 s
+# of processor time per login.
 sshd_write_client() {
     local dir=$1 control=no
     [ -z "${RPMEM_TEST_CONTROL_PATH:-}" ] || control=yes
@@ -114,8 +113,7 @@ Host *
     KexAlgorithms curve25519-sha256
     SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
 EOF
-    # A sanitizer preloaded into the client has no business in ssh, nor in the shell: with that of
-    # ThreadSanitizer in it, it crashes.
+    # A preloaded sanitizer must not get into ssh or the shell. With ThreadSanitizer they crash.
     cat >"$dir/ssh" <<EOF
 #!/usr/bin/env -S -u LD_PRELOAD sh
 exec ssh -F "$dir/ssh_config" "\$@"
@@ -123,7 +121,7 @@ EOF
     chmod +x "$dir/ssh"
 }
 
-# sshd_listens DIR: 0 when sshd listens on every address, 1 when it never will, after <= 60 s.
+# sshd_listens DIR: waits up to 60 s until sshd listens on every address. Returns 1 if it does not.
 sshd_listens() {
     local dir=$1 wanted listening attempt
     wanted=$(grep -c '^ListenAddress' "$dir/sshd_config")
@@ -137,21 +135,21 @@ sshd_listens() {
     return 1
 }
 
-# sshd_start DIR: sets SSHD_PID, SSHD_PORT and SSHD_MARK.
+# sshd_start DIR: starts sshd, and sets SSHD_PID, SSHD_PORT and SSHD_MARK.
 sshd_start() {
     local dir=$1 program attempt elsewhere=()
     program=$(sshd_find) || return 1
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || elsewhere=(nsenter --net="$RPMEM_TEST_SSHD_NETWORK")
     SSHD_MARK="$$-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
-    # sshd run by root wants this directory of its own, and does not make it.
+    # sshd needs this directory if root runs it, and does not create it.
     [ "$(id -u)" -ne 0 ] || install -d -m 0755 /run/sshd || return 1
     sshd_write_keys "$dir" || return 1
     for ((attempt = 0; attempt < 20; attempt++)); do
-        # Below the range that the kernel gives to outgoing connections.
+        # Use a port below the range of the kernel for outgoing connections.
         SSHD_PORT=$((10000 + ($(od -An -N2 -tu2 /dev/urandom) % 20000)))
         sshd_write_server_config "$dir" "$SSHD_PORT" "$SSHD_MARK"
         : >"$dir/sshd.log"
-        # It dies with its parent, also when that is killed and cannot clean up.
+        # sshd dies with its parent, even if that is killed and cannot clean up.
         setpriv --pdeathsig TERM \
             "${elsewhere[@]}" "$program" -D -e -f "$dir/sshd_config" >>"$dir/sshd.log" 2>&1 </dev/null &
         SSHD_PID=$!
@@ -167,7 +165,7 @@ sshd_start() {
     return 1
 }
 
-# sshd_start_again DIR: with the keys, the port and the files that sshd_start has made there.
+# sshd_start_again DIR: starts sshd with the keys, the port and the files of an earlier sshd_start.
 sshd_start_again() {
     local dir=$1 program
     program=$(sshd_find) || return 1
@@ -178,8 +176,8 @@ sshd_start_again() {
     sshd_listens "$dir"
 }
 
-# sshd_try DIR TARGET_USER ADDRESS: one login, so that a broken set-up is told apart from a broken
-# test.
+# sshd_try DIR TARGET_USER ADDRESS: logs in once, so that a broken environment is not taken for a
+# failed test.
 sshd_try() {
     local dir=$1 user=$2 address=$3
     if timeout $((3 * sshd_login_seconds)) "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@$address" true \
@@ -191,7 +189,7 @@ sshd_try() {
     return 1
 }
 
-# sshd_sessions: ids of living processes that were started in a session of our sshd.
+# sshd_sessions: prints the running processes of sessions of this sshd.
 sshd_sessions() {
     local file pid
     while read -r file; do
@@ -200,7 +198,7 @@ sshd_sessions() {
     done < <(grep -lsz "^RPMEM_TEST_SESSION=$SSHD_MARK\$" /proc/[0-9]*/environ 2>/dev/null)
 }
 
-# sshd_sessions_end SECONDS: waits for all sessions to end; 1 if some are left.
+# sshd_sessions_end SECONDS: waits for the end of all sessions. Returns 1 if some are left.
 sshd_sessions_end() {
     local attempt
     for ((attempt = 0; attempt < $1 * 20; attempt++)); do
@@ -215,8 +213,8 @@ sshd_kill_now() {
     wait "$@" 2>/dev/null
 }
 
-# sshd_stop SECONDS: ends sshd; sessions get SECONDS to end by themselves. 1 if some did not: they
-# are shown and killed.
+# sshd_stop SECONDS: ends sshd. Sessions have SECONDS to end by themselves. Shows and kills the
+# others, and returns 1 if there are any.
 sshd_stop() {
     local left status=0
     [ -n "${SSHD_PID:-}" ] || return 0

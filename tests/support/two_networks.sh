@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# two_networks.sh COMMAND [ARGUMENT...]: runs COMMAND in a network of its own, which a pair of virtual
-# devices joins with another one: 203.0.113.1 here, 203.0.113.2 there. An sshd that COMMAND starts with
-# tests/support/with-sshd listens there, and what comes through it runs there. Both networks end with
-# the processes in them. 77: this user may not make one, or this kernel has no such devices.
+# two_networks.sh COMMAND [ARGUMENT...]
+#
+# Runs COMMAND in a network namespace that a pair of virtual devices connects with another one:
+# 203.0.113.1 here, 203.0.113.2 there. An sshd that COMMAND starts with tests/support/with-sshd
+# listens in the other namespace, and its sessions run there. Both end with their processes. Exits
+# with 77, which ctest reports as skipped, if the user may not create a namespace or the kernel has
+# no such devices.
 set -eu
 
 skip() {
@@ -17,7 +20,7 @@ if [ -z "${RPMEM_TEST_IN_OWN_NETWORK:-}" ]; then
         skip "this needs the right to make a network namespace (unshare --net), which root has"
     RPMEM_TEST_IN_OWN_NETWORK=1 exec unshare --net "$0" "$@"
 fi
-# Its input ends with this process and with what this process becomes.
+# The other namespace exists while this coprocess runs. Its input ends with this process.
 coproc there { exec unshare --net sh -c 'echo ready; exec cat' 2>/dev/null; }
 # shellcheck disable=SC2154 # coproc sets both
 read -r _ <&"${there[0]}"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that take the place of libpmem's and the kernel's. See recorder.hpp.
+// The functions that replace those of libpmem and the C library, see recorder.hpp. Each records its
+// call, and then calls the original function or fails.
 #include "tests/support/recorder/recorder.hpp"
 
 #include <dlfcn.h>
@@ -21,10 +22,10 @@ namespace {
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t page = 4096;
 
-// Calls that a recorded call makes, or the test's own action, are no events.
+// Calls that a recorded call or the action of the test makes are not recorded.
 thread_local bool inside = false;
 
-// What this thread has flushed, and not drained.
+// The ranges that this thread has flushed and not drained.
 thread_local std::vector<Recorder::Copy> flushed;
 
 class Inside {
@@ -35,7 +36,7 @@ public:
     Inside& operator=(const Inside&) = delete;
 };
 
-// The function that the program would have called.
+// Returns the original function.
 template <typename Function>
 Function* next(const char* name) {
     auto* const found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -60,7 +61,7 @@ void note_flushed(const void* address, std::size_t size, std::size_t unit) {
 
 void put_flushed() { Recorder::instance().put(std::exchange(flushed, {})); }
 
-// A call that fails with -1 and errno, or succeeds with another value.
+// Records a call that fails with -1 and errno, or succeeds with another value.
 template <typename Value, typename Real>
 Value record(Event event, bool waits, Real real) {
     const Inside guard;
@@ -76,7 +77,7 @@ Value record(Event event, bool waits, Real real) {
     return value;
 }
 
-// A call that cannot fail.
+// Records a call that cannot fail.
 template <typename Real>
 void record_always(Event event, bool waits, Real real) {
     const Inside guard;
@@ -88,7 +89,7 @@ void record_always(Event event, bool waits, Real real) {
 template <typename Real>
 int record_sync(const char* call, const void* address, std::size_t size, Real real) {
     Recorder& recorder = Recorder::instance();
-    // What is written from here on need not be durable afterwards.
+    // Bytes that are written after this need not be durable afterwards.
     const auto copies = recorder.copies_of(address, size, page);
     return record<int>(recorder.event_of(call, address, size), true, [&] {
         const int status = real();
