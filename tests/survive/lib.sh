@@ -144,7 +144,7 @@ kill_ssh() {
 kill_sshd_session() {
     local pid
     pid=$(daemon_pid "${1:-1}")
-    while [ "$(cat "/proc/$pid/comm")" != sshd ]; do
+    while [[ "$(cat "/proc/$pid/comm")" != sshd* ]]; do # sshd-session since OpenSSH 9.8
         pid=$(awk '$1 == "PPid:" { print $2 }' "/proc/$pid/status")
         [ "${pid:-0}" -gt 1 ] || fail "the daemon of target ${1:-1} has no sshd"
     done
