@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a daemon for tests of the real one: within a session it tries to leave. The daemon that is
-// installed has nothing of this.
-//   RPMEM_TEST_ESCAPES=NAME,NAME...  the ways out that it tries on SIGUSR1
-//   RPMEM_TEST_ESCAPE_FILES=DIR      DIR/NAME is a file that the way NAME may use
-//   RPMEM_TEST_OUTCOMES=FILE         gets a line for each: NAME, a colon, and 0 or the errno value;
-//                                    behind them: end
+// The real daemon with a handler of SIGUSR1 that attempts to break out of a confined session. It is
+// not installed. tests/integration/confinement_test.cpp runs it and compares the outcomes, so a
+// call that rpmemd/confinement no longer refuses fails that test.
+//   RPMEM_TEST_ESCAPES=NAME,NAME...  the attempts to make on SIGUSR1
+//   RPMEM_TEST_ESCAPE_FILES=DIR      DIR/NAME is a file for the attempt NAME
+//   RPMEM_TEST_OUTCOMES=FILE         gets a line for each attempt: NAME, a colon, and 0 or the
+//                                    errno value; the last line is "end"
 //   RPMEM_TEST_SOCKET, RPMEM_TEST_LOG  a datagram socket and a file, see ways.hpp
-//   RPMEM_TEST_KERNEL_LACKS=WHAT     landlock or seccomp: the kernel behaves as if it had none
+//   RPMEM_TEST_PORT=PORT             a TCP port that listens on the loopback address
+//   RPMEM_TEST_KERNEL_LACKS=WHAT     landlock or seccomp: its system calls fail with ENOSYS
 #include "tests/confinement/ways.hpp"
 
 #include <fcntl.h>
@@ -38,7 +40,7 @@ namespace {
 
 using rpmem::test::Way;
 
-const pid_t parent = ::getppid(); // which is not asked for later
+const pid_t parent = ::getppid(); // a confined session may not call getppid(2)
 
 int error_of(long status) { return status >= 0 ? 0 : errno; }
 
@@ -62,11 +64,11 @@ int make_unnamed(const char* path) {
     return error_of(::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
-// Of a descriptor that only says where the file is.
+// Opens the file again by a descriptor of O_PATH, which gives no access to its data.
 int reopen(const char* path) {
     const int fd = ::open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return ENOTRECOVERABLE; // this much is allowed
+        return ENOTRECOVERABLE; // no test expects it, because O_PATH is allowed
     return open_to_read(("/proc/self/fd/" + std::to_string(fd)).c_str());
 }
 
@@ -82,7 +84,7 @@ int fork_a_process(const char*) {
     return error_of(child);
 }
 
-// As fork(), by the call that clone3 took the place of.
+// Like fork_a_process(), but by clone(2) itself, whatever call the C library uses for fork(3).
 int clone_a_process(const char*) {
     const long child = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
     if (child == 0)
@@ -90,7 +92,6 @@ int clone_a_process(const char*) {
     return error_of(child);
 }
 
-// The port of the tests' own sshd.
 sockaddr_in somebody() {
     const char* const port = std::getenv("RPMEM_TEST_PORT");
     sockaddr_in address{};
@@ -113,7 +114,7 @@ int listen_anew(const char*) {
     return fd < 0 ? errno : error_of(::listen(fd, 1));
 }
 
-// As TCP Fast Open connects; standard input is none of these sockets.
+// Connects by TCP Fast Open. Standard input is no TCP socket, so the call never succeeds.
 int send_to_somebody(const char*) {
     const sockaddr_in address = somebody();
     return error_of(::sendto(STDIN_FILENO, "x", 1, MSG_FASTOPEN,
@@ -141,7 +142,7 @@ int read_another_process(const char*) {
     return error_of(::process_vm_readv(parent, &place, 1, &place, 1, 0));
 }
 
-// A descriptor that tells somebody else, by a signal, that it is ready.
+// Makes the kernel send the signals of a descriptor to another process.
 int signal_by_descriptor(const char*) { return error_of(::fcntl(0, F_SETOWN, parent)); }
 
 constexpr Way ways[] = {
@@ -178,8 +179,8 @@ constexpr Way ways[] = {
     {"io_uring", [](const char*) { return error_of(::syscall(SYS_io_uring_setup, 1, nullptr)); }},
 };
 
-// Tries the way NAME; PATH is a file that some need. Returns 0 if it is open, else the
-// errno value of what stood in the way. Does not return where the kernel kills the process.
+// Makes the attempt NAME with the file PATH. Returns 0 if it succeeds, its errno value if it fails,
+// and -1 if there is none of that name. Does not return if the kernel kills the process.
 int try_to_leave(const std::string& name, const std::string& path) {
     for (const std::span<const Way> table :
          {std::span<const Way>(ways), rpmem::test::hostile_arguments()})
@@ -194,7 +195,7 @@ std::string variable(const char* name) {
     return value ? value : "";
 }
 
-// What the handler of the signal uses, all of it made before the session is confined.
+// The input of the signal handler. It is made before the session is confined.
 struct Plan {
     std::string names = variable("RPMEM_TEST_ESCAPES");
     std::string files = variable("RPMEM_TEST_ESCAPE_FILES");
@@ -211,7 +212,8 @@ void tell(const std::string& line) {
         std::abort();
 }
 
-// Allocates, as a handler should not: the signal comes while the control loop waits.
+// The signal handler. It may allocate memory only because the signal arrives while the control loop
+// waits.
 void leave(int) {
     const int code = errno;
     std::istringstream names(plan().names);
@@ -221,7 +223,8 @@ void leave(int) {
     errno = code;
 }
 
-// By the kernel's own means: what is tried in vain is the real system call.
+// Adds a filter by which the system calls of WHAT fail with ENOSYS. So the daemon makes its real
+// calls, and handles their failure.
 void take_from_kernel(const std::string& what) {
     const scmp_filter_ctx filter = ::seccomp_init(SCMP_ACT_ALLOW);
     const std::uint32_t missing = SCMP_ACT_ERRNO(ENOSYS);

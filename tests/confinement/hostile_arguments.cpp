@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call that the filter of a confined daemon allows only with some arguments is made with
-// others, and every call that it does not list is made at all. A call that the filter starts to
-// allow has to be added here: `not_listed` fails otherwise.
+// Attempts to break out by the arguments of system calls. Each call that the filter of
+// rpmemd/confinement/seccomp.cpp allows with certain arguments only is made with others, and
+// not_listed() makes every call that is not in `listed`. The outcome is not EPERM if a condition of
+// the filter is missing, as for the upper bits of an argument, or if it allows a further call. A
+// call that it shall allow must be added here.
 #include "tests/confinement/ways.hpp"
 
 #include <fcntl.h>
@@ -32,10 +34,12 @@ namespace {
 
 constexpr long high_bit = 1L << 32; // the kernel ignores it in an argument that is an int
 
-// The filter refuses a call with EPERM, which none of these calls returns by itself.
+// The filter makes a call fail with EPERM. Most of these calls do not fail with it by themselves.
+// Some do for users other than root, like reboot(2) in not_listed(), so that only root can tell
+// whether the filter allows them.
 bool is_refused(long status) { return status < 0 && errno == EPERM; }
 
-// 0 if one of the calls was not refused.
+// Returns EPERM if all calls were refused, else 0.
 int outcome_of_all(std::initializer_list<std::function<long()>> calls) {
     return std::ranges::all_of(calls, [](const auto& call) { return is_refused(call()); }) ? EPERM
                                                                                            : 0;
@@ -91,7 +95,8 @@ int other_commands_of_fcntl(const char*) {
     return EPERM;
 }
 
-// The record of the pool is an attribute that is there already, of the first part alone.
+// The daemon may only replace an existing attribute, which contains the record of the pool, and
+// only that of the first part.
 int other_attributes(const char*) {
     const char* const name = "user.rpmem.test";
     const auto set = [name](int fd, int flags) { return ::fsetxattr(fd, name, "x", 1, flags); };
@@ -118,7 +123,7 @@ int flags_of_open(const char* path) {
     return EPERM;
 }
 
-// The filter allows it, because the kernel ignores what O_PATH does not know.
+// The filter allows this call. With O_PATH the kernel ignores O_CREAT, so no file is made.
 int make_by_path_flag(const char* path) {
     const std::string made = std::string(path) + ".new";
     return error_of(::open(made.c_str(), O_PATH | O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -177,7 +182,8 @@ int rename_at(const char* path) {
     return error_of(::syscall(SYS_renameat, AT_FDCWD, path, AT_FDCWD, moved.c_str()));
 }
 
-// A new process, or a thread in a namespace of its own. Without a stack, neither would survive.
+// Makes a process, or a thread in a namespace of its own. The call gives the child no stack, so it
+// must only be made under the filter.
 int flags_of_clone(const char*) {
     constexpr long thread = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
     for (const long flags :
@@ -189,13 +195,14 @@ int flags_of_clone(const char*) {
     return EPERM;
 }
 
-// Calls with rows above, and those that reach only what is open already: descriptors, memory and
-// threads of the daemon, clocks, and facts about files (newfstatat, readlinkat, getxattr).
+// The calls that not_listed() does not make. The first ones have a function in this file or in
+// confined_daemon.cpp, except clone3(2), which the filter refuses with ENOSYS.
 constexpr long listed[] = {
     SYS_fcntl, SYS_fsetxattr, SYS_openat, SYS_setsockopt, SYS_shutdown, SYS_mmap, SYS_mprotect,
     SYS_prctl, SYS_utimensat, SYS_unlinkat, SYS_renameat, SYS_clone, SYS_clone3, SYS_sendto,
     SYS_tgkill,
-    // only what is open already
+    // The filter allows these with any arguments. They only use open descriptors, memory and
+    // threads of the daemon, and clocks, or return facts about files.
     SYS_recvfrom, SYS_futex, SYS_msync, SYS_epoll_pwait, SYS_recvmsg, SYS_writev, SYS_read,
     SYS_write, SYS_ppoll, SYS_epoll_create1, SYS_epoll_ctl, SYS_eventfd2, SYS_clock_nanosleep,
     SYS_nanosleep, SYS_clock_gettime, SYS_restart_syscall, SYS_sched_yield, SYS_sched_getaffinity,
@@ -206,13 +213,13 @@ constexpr long listed[] = {
     SYS_fdatasync, SYS_sync_file_range, SYS_fadvise64, SYS_fstat, SYS_newfstatat, SYS_fstatfs,
     SYS_readlinkat, SYS_getxattr, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getrandom,
     SYS_sysinfo,
-#ifdef SYS_epoll_wait // not of AArch64
+#ifdef SYS_epoll_wait // missing on AArch64
     SYS_epoll_wait, SYS_poll,
 #endif
 #ifdef __x86_64__
-    335 /* uretprobe */, 336 /* uprobe */, // no filter sees them; the kernel kills who is no probe
+    335 /* uretprobe */, 336 /* uprobe */, // not filtered; they kill a process without probes
 #endif
-    // they kill the process
+    // The filter kills a process that makes one of these.
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
     SYS_pidfd_getfd, SYS_bpf, SYS_userfaultfd, SYS_io_uring_setup, SYS_unshare, SYS_setns,
     SYS_init_module, SYS_finit_module, SYS_kexec_load, SYS_kexec_file_load};

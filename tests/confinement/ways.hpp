@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways out of a confined daemon.
+// Attempts to break out of a confined session, for confined_daemon.cpp, which makes them, and
+// hostile_arguments.cpp, which has those by the arguments of system calls.
 #pragma once
 
 #include <span>
@@ -7,22 +8,19 @@
 
 namespace rpmem::test {
 
-// PATH is a file that the way may use. try_it() returns 0 if the way is open, else the errno value
-// that closed it.
+// An attempt, which may use the file PATH. try_it() returns 0 on success, else an errno value.
 struct Way {
     const char* name;
     int (*try_it)(const char* path);
 };
 
-// Ways that use a call which the filter allows, with arguments that it must not allow, and a way
-// that makes all other calls. See hostile_arguments.cpp.
 [[nodiscard]] std::span<const Way> hostile_arguments();
 
-// Descriptors that the daemon has before it is confined. Call it once before.
+// Descriptors that the daemon has opened before it is confined. Call own_descriptors() before that.
 struct OwnDescriptors {
-    int datagrams;           // an unconnected Unix socket, like one of syslog
-    int appended;            // a log; only open(2) can make it so
-    std::string socket_path; // of a datagram socket that the user may write to
+    int datagrams;           // an unconnected Unix socket
+    int appended;            // a log that was opened with O_APPEND
+    std::string socket_path; // a datagram socket that the user may write to
 };
 [[nodiscard]] const OwnDescriptors& own_descriptors();
 
