@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The out-of-band channel of a session with the real daemon, as an honest initiator of the hello
-// uses it.
+// The control channel of a session with the real daemon, used as an initiator with the hello uses
+// it. Heartbeats, notices and the claim of the pool, which the daemon sends unasked, are counted or
+// kept. Anything else before a response is an exception.
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
@@ -12,12 +13,12 @@ namespace rpmem::hostile {
 
 class ControlSession {
 public:
-    // Answers the hello: takes CAPABILITIES.
+    // Answers the hello with CAPABILITIES.
     explicit ControlSession(DaemonProcess& daemon,
                             std::uint64_t capabilities = wire::all_capabilities)
         : daemon_(daemon), transcript_(shake_hands(capabilities)) {}
 
-    // Those of a session of generation 0.
+    // Returns the key of a session of generation 0.
     [[nodiscard]] wire::TakeoverKey takeover_key() const {
         const auto key = test::value_of(transcript_.takeover_key());
         wire::TakeoverKey bytes;
@@ -50,7 +51,7 @@ public:
         return answer.status;
     }
 
-    // What lanes prove themselves by, once the pool is open.
+    // Returns what lanes authenticate with. Call it after open().
     [[nodiscard]] transport::ProofSession proof() const {
         return test::value_of(transcript_.prove_by(in_band_.lanes, generation_));
     }
@@ -63,7 +64,7 @@ public:
         wire::Status status = wire::Status::fatal;
         wire::Bytes bytes; // empty: the channel ended
     };
-    // The response; what came unasked before it is kept.
+    // Sends REQUEST and returns the response.
     Answer ask(std::span<const std::byte> request) {
         daemon_.send(request);
         const auto type = wire::response_to(wire::request_type(request).value());
@@ -78,7 +79,7 @@ public:
                     joined({header, daemon_.receive(decoded->size - header.size())})};
         }
     }
-    // Waits for one more heartbeat. False: the channel ended.
+    // Waits for one more heartbeat. Returns false if the channel ended.
     bool await_heartbeat() {
         const unsigned before = heartbeats_;
         while (heartbeats_ == before)
@@ -88,7 +89,7 @@ public:
     }
 
     [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
-    // Of the pool that a session that only reads has found.
+    // Returns the claim of the pool's writer, which only a read-only session gets.
     [[nodiscard]] const std::optional<wire::PoolClaim>& claim() const { return claim_; }
     [[nodiscard]] unsigned heartbeats() const { return heartbeats_; }
 
@@ -104,7 +105,8 @@ private:
             test::value_of(wire::decode_hello(hello)).secret, hello, answer));
     }
 
-    // The next header, if it is of a response; nothing: it was not; half of one: the channel ended.
+    // Returns the header of a response, less than a header if the channel ended, or nothing after
+    // another message, which it handles.
     wire::Bytes receive_one() {
         wire::Bytes header = daemon_.receive(wire::response_header_size);
         const auto unasked = wire::unasked_type(header);

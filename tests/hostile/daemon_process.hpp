@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The real daemon as a child, with pipes where ssh would be.
+// The real daemon as a child process, with pipes in place of ssh. Every wait has a limit, so a
+// daemon that hangs fails the test, and the destructor kills it.
 #pragma once
 
 #include "common/base/io.hpp"
@@ -29,7 +30,7 @@
 
 namespace rpmem::hostile {
 
-// Every wait ends here: a daemon that takes longer hangs.
+// The limit of every wait. A daemon that takes longer hangs.
 inline constexpr std::chrono::seconds patience(10);
 
 struct Ending {
@@ -43,7 +44,7 @@ struct Ending {
 inline constexpr std::size_t max_output = 1024 * 1024;
 
 // A sanitizer's report must not look like the exit status of a refused session. AddressSanitizer
-// would refuse a daemon into which a library is preloaded; the others do not know the word.
+// does not start with a preloaded library without verify_asan_link_order=0, which only it knows.
 inline constexpr const char* sanitizer_exit = "exitcode=99";
 inline constexpr const char* asan_exit = "exitcode=99:verify_asan_link_order=0";
 
@@ -105,7 +106,7 @@ inline pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> 
 }
 
 struct Stream {
-    int fd; // -1: at its end, or not read
+    int fd; // -1 if it has ended or is not to be read
     wire::Bytes bytes;
 };
 
@@ -118,7 +119,8 @@ inline void read_more(Stream& stream) {
         stream.bytes.insert(stream.bytes.end(), chunk, chunk + got);
 }
 
-// Reads both until they end: a daemon that fills the one must not wait for a reader of the other.
+// Reads both until they end. A daemon that fills one of the pipes must not wait while the other is
+// read.
 inline void read_to_end(Stream& first, Stream& second, const Deadline& deadline) {
     while ((first.fd >= 0 || second.fd >= 0) && !deadline.passed()) {
         pollfd fds[2] = {{first.fd, POLLIN, 0}, {second.fd, POLLIN, 0}};
@@ -133,13 +135,13 @@ inline void read_to_end(Stream& first, Stream& second, const Deadline& deadline)
 
 class DaemonProcess {
 public:
-    // SSH_CONNECTION: nothing leaves it out of the environment. OFFER: the value of RPMEMD_OFFER;
-    // the same. VARIABLES: more of the environment, as NAME=VALUE.
+    // SSH_CONNECTION and OFFER are the values of SSH_CONNECTION and RPMEMD_OFFER, which are not set
+    // without a value. VARIABLES are further variables of the environment, as NAME=VALUE.
     DaemonProcess(const std::vector<std::string>& arguments, const std::filesystem::path& home,
                   const std::optional<std::string>& ssh_connection,
                   const std::optional<std::string>& offer = std::nullopt,
                   const std::vector<std::string>& variables = {}) {
-        // A daemon that ends before it has read everything is no reason for us to die.
+        // The daemon may end before it has read everything, which must not end the test.
         ::signal(SIGPIPE, SIG_IGN);
         Pipe input = pipe_or_throw();
         Pipe output = pipe_or_throw();
@@ -163,17 +165,17 @@ public:
             return;
         signal(SIGKILL);
         ::waitpid(pid_, nullptr, 0);
-    } // kills what still runs
+    }
     DaemonProcess(const DaemonProcess&) = delete;
     DaemonProcess& operator=(const DaemonProcess&) = delete;
 
-    // False if the daemon has closed its end, or takes nothing any more.
+    // Returns false if the daemon has closed its end or does not read it in time.
     bool send(std::span<const std::byte> bytes) {
         return write_fully(input_.get(), bytes, Deadline(patience)).has_value();
     }
-    // Up to SIZE bytes of standard output; fewer at its end or when patience is over.
+    // Returns SIZE bytes of standard output, or fewer if it ends or the time is over.
     wire::Bytes receive(std::size_t size) {
-        // Not by the product's own function, whose faults would be hidden here.
+        // Does not use read_fully() of the product, because a bug of it could remain hidden.
         wire::Bytes bytes(size);
         std::size_t done = 0;
         const Deadline deadline(patience);
@@ -194,7 +196,7 @@ public:
     void signal(int number) const {
         ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
     }
-    // Returns when all of its threads have stopped, which is when the kernel reports the stop.
+    // Returns when all threads have stopped, because only then the kernel reports the stop.
     void stop() const {
         signal(SIGSTOP);
         siginfo_t info{};
@@ -204,8 +206,8 @@ public:
     }
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    // Waits for the end. Standard input is left as it is. Standard error is read meanwhile, or only
-    // when the daemon has ended.
+    // Waits for the end of the daemon and does not close its standard input. WHEN states whether
+    // standard error is read meanwhile, or only after the end.
     enum class ErrorText { read_at_once, read_at_the_end };
     Ending wait(ErrorText when = ErrorText::read_at_once) {
         const Deadline deadline(patience);

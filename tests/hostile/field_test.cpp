@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every field of every message: zero, maximal, one off.
+// Tests the real daemon with requests in which one field is wrong: zero, the maximum, one off, or
+// out of range. The test fails if the daemon hangs or crashes, accepts a wrong field, waits for
+// more bytes after a wrong size, refuses with another status or a log without the field, or
+// changes a part.
 #include "tests/hostile/hostile_session.hpp"
 
 namespace rpmem::hostile {
@@ -19,7 +22,7 @@ protected:
         std::uint64_t value;
     };
 
-    // The header says it all: the daemon must answer at once, with the input still open.
+    // Sends only the header. The daemon must refuse it without waiting for the rest.
     void expect_bad_size(MessageType type, const wire::Bytes& message, std::uint64_t size) {
         SCOPED_TRACE(fmt::format("size {}", size));
         const auto header = with_field(message, 4, 8, size);
@@ -68,7 +71,7 @@ TEST_F(Fields, SizesThatNoMessageHas) {
               std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + message.size(),
               std::uint64_t{1} << 63, UINT64_MAX - 11, UINT64_MAX})
             expect_bad_size(type, message, size);
-    // Of a fixed size: one off is wrong as well.
+    // These two messages have a fixed size.
     for (const std::uint64_t size : {15U, 17U})
         expect_bad_size(MessageType::close, messages[2].second, size);
     for (const std::uint64_t size : {115U, 117U})
@@ -80,7 +83,7 @@ TEST_F(Fields, SizeOneOff) {
                                         std::pair(MessageType::open, encode(open_request()))}) {
         expect_malformed(type, message, {"size", 4, 8, message.size() - 1}, "pool set name");
         expect_malformed(type, message, {"size", 4, 8, message.size() + 1}, "announced");
-        // With all the bytes that it asks for.
+        // A message that is one byte longer, with its size field.
         auto longer = with_field(message, 4, 8, message.size() + 1);
         longer.push_back(std::byte{});
         expect_refusal(session(longer), type, Status::bad_protocol, 1, "pool set name");
@@ -117,7 +120,7 @@ TEST_F(Fields, ValuesThatAreOddButGranted) {
     create.inline_size = 0;
     expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
     auto open = open_request();
-    open.lanes = UINT32_MAX; // more than there can be is no error: the answer says how many
+    open.lanes = UINT32_MAX; // the response states how many lanes were granted
     expect_granted(session(encode(open)), MessageType::open);
 }
 
@@ -142,10 +145,10 @@ TEST_F(Fields, SizeOfThePoolSetName) {
     }
 }
 
-// Any value is one: the pool is made or refused, and is gone afterwards.
+// Any value may be granted or refused. The created pool is removed, because no lane connected.
 TEST_F(Fields, AttributesOfCreate) {
     const auto message = encode(create_request());
-    // Signature, major, the features, and the first word of each of the others.
+    // Signature, version, the features, and the first word of each further attribute.
     for (const std::size_t offset : {40U, 48U, 52U, 56U, 60U, 64U, 80U, 96U, 112U, 128U}) {
         const auto good = field_of(message, offset, 4);
         for (const std::uint64_t value :
@@ -169,7 +172,7 @@ TEST_F(Fields, NoAttributesForAPoolWithHeaders) {
                    absent_pool);
 }
 
-// Bits of CLOSE that mean nothing: as if they were not there.
+// The daemon ignores unknown bits.
 TEST_F(Fields, FlagsOfClose) {
     for (const std::uint32_t flags : {0U, 2U, 0x80000000U, 0xfffffffeU}) {
         auto close = encode(wire::CloseRequest{});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers to the daemon's hello that no honest initiator sends. Behind each is a good CREATE or
-// OPEN: that must be done if, and only if, the answer can be understood.
+// Tests the real daemon with malformed, truncated and unusual answers to its hello, each followed
+// by a valid CREATE or OPEN. The test fails if that request is handled after a malformed answer,
+// if a valid answer of a later version is refused, if the daemon waits for more than the answer, or
+// if two sessions have the same secret.
 #include "common/wire/hello.hpp"
 #include "tests/hostile/hostile_session.hpp"
 #include "tests/support/thoroughness.hpp"
@@ -15,12 +17,12 @@ using wire::MessageType;
 constexpr std::size_t version_offset = 4;
 constexpr std::size_t capabilities_offset = 8;
 
-// Without LOGIN, which order_test.cpp is about.
+// Without LOGIN, which takeover_test.cpp tests.
 constexpr std::uint64_t taken = wire::all_capabilities & ~wire::capability_resume;
 
 wire::Bytes good_answer() { return encode(wire::HelloAnswer{1, taken}); }
 
-// A longer answer, as later versions may send it: SIZE bytes that announce themselves.
+// Returns an answer of SIZE bytes, as a later version may send it.
 wire::Bytes longer_answer(std::size_t size) {
     wire::Bytes answer = with_field(good_answer(), 0, wire::hello_size_field, size);
     answer.resize(size, std::byte{9});
@@ -31,7 +33,7 @@ class HelloAnswers : public HostileTest {
 protected:
     HelloAnswers() { offer_ = wire::offer_value; }
 
-    // Though more comes, or could: the daemon does not wait for it.
+    // Expects that the daemon ends at once, whether its input was closed or not.
     void expect_no_session(const wire::Bytes& answer, const std::string& logged) {
         for (const Input input : {Input::closed, Input::left_open})
             expect_hang_up(session(joined({answer, encode(create_request())}), input), logged);
@@ -47,7 +49,7 @@ TEST_F(HelloAnswers, GoodOnesBeginASession) {
     expect_session(encode(wire::HelloAnswer{1, wire::capability_lane_frames}));
 }
 
-// Who knows the secret of a session knows that of no other.
+// A client that knows the secret of one session must not know that of another.
 TEST_F(HelloAnswers, EachSessionHasASecretOfItsOwn) {
     std::set<wire::SessionSecret> secrets{wire::SessionSecret{}};
     for (int i = 0; i < 3; ++i) {
@@ -68,7 +70,7 @@ TEST_F(HelloAnswers, EndAtEveryByte) {
         expect_hang_up(end, length < wire::hello_size_field
                                 ? fmt::format("it has {} bytes; its size field alone has 4", length)
                                 : fmt::format("its size field is 16, but it has {} bytes", length));
-        if (HasFailure()) // one is enough to look at
+        if (HasFailure()) // one failure is enough
             return;
     }
 }
@@ -95,7 +97,7 @@ TEST_F(HelloAnswers, Versions) {
         expect_session(with_field(good_answer(), version_offset, 2, later));
 }
 
-// What was not offered cannot be taken; the daemon does what it knows.
+// The daemon ignores capabilities that it did not offer.
 TEST_F(HelloAnswers, CapabilitiesThatWereNotOffered) {
     for (const std::uint64_t more :
          {std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
@@ -106,7 +108,7 @@ TEST_F(HelloAnswers, CapabilitiesThatWereNotOffered) {
     }
 }
 
-// Bits that had a meaning in versions that were never released have none.
+// These bits had a meaning only in versions that were never released. They are ignored.
 TEST_F(HelloAnswers, CapabilitiesThatThereWere) {
     for (const std::uint64_t bit : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) {
         SCOPED_TRACE(bit);
@@ -114,7 +116,7 @@ TEST_F(HelloAnswers, CapabilitiesThatThereWere) {
     }
 }
 
-// A hello has no other lanes.
+// After a hello, lanes carry frames only.
 TEST_F(HelloAnswers, WithoutLaneFramesThereIsNoSession) {
     expect_no_session(encode(wire::HelloAnswer{1, 0}), "capability 0x800 (lane frames)");
 }
@@ -126,13 +128,13 @@ TEST_F(HelloAnswers, BytesOfLaterVersionsAreSkipped) {
     }
 }
 
-// As from a peer of protocol 0.1. The number of its type is no size of an answer.
+// A peer of protocol 0.1 sends a request. The type of a request is not a valid size of an answer.
 TEST_F(HelloAnswers, ARequestInTheirPlace) {
     expect_hang_up(session(encode(open_request())), "malformed hello");
     expect_hang_up(session(encode(create_request()), Input::left_open), "malformed hello");
 }
 
-// Only the value 1 is an offer; otherwise the daemon speaks as to a peer of protocol 0.1.
+// Only the value 1 requests a hello. Otherwise the daemon uses protocol 0.1.
 TEST_F(HelloAnswers, OffersOfAnotherValueGetNoHello) {
     for (const char* value : {"", "0", "2", "11", "1 "}) {
         SCOPED_TRACE(value);

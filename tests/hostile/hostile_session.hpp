@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session with a hostile client, and what must be true of the daemon after every one of them.
+// The fixture of the tests with a hostile client. It starts the real daemon in a temporary
+// directory, sends it bytes, and checks what must hold after every session: the daemon has ended in
+// time and without a signal, its output is valid, and all parts are unchanged and unlocked.
 #pragma once
 
 #include "common/wire/hello.hpp"
@@ -22,8 +24,8 @@ struct SessionEnd {
     std::vector<Response> responses;
 };
 
-// The daemon gives up a CREATE whose sender has gone: one that is to be granted must be answered
-// before the input is closed.
+// The daemon may refuse a CREATE after its input was closed. A test that expects success therefore
+// closes the input only after the response.
 enum class Input { closed, closed_after_first_answer, left_open };
 
 // Requests for the pools of PoolDirectory.
@@ -42,7 +44,7 @@ inline wire::Bytes joined(std::initializer_list<wire::Bytes> messages) {
     return all;
 }
 
-// A copy with the big-endian number of SIZE bytes at OFFSET replaced.
+// Returns MESSAGE with VALUE as the big-endian number of SIZE bytes at OFFSET.
 inline wire::Bytes with_field(wire::Bytes message, std::size_t offset, std::size_t size,
                               std::uint64_t value) {
     for (std::size_t index = size; index > 0; --index, value >>= 8)
@@ -57,13 +59,14 @@ inline std::uint64_t field_of(const wire::Bytes& message, std::size_t offset, st
     return value;
 }
 
-// Granted or refused, a response to one request has one size.
+// Returns the size of the initial status and the response to the first request of BYTES. A refusal
+// has the size of a success.
 inline std::size_t size_of_first_answer(std::span<const std::byte> bytes) {
     const auto type = wire::request_type(bytes).value();
     return wire::initial_status_size + wire::encode_refusal(type, wire::Status::fatal).size();
 }
 
-// OUTPUT with the status 0 where a hello was.
+// Returns OUTPUT with the initial status 0 in place of the hello.
 inline wire::Bytes without_hello(std::span<const std::byte> output) {
     const std::size_t start = wire::initial_status_size;
     const auto status = output.first(std::min(output.size(), start));
@@ -88,22 +91,22 @@ inline void expect_clean_end(const SessionEnd& end) {
 
 class HostileTest : public testing::Test {
 protected:
-    // However a session is disturbed, it needs no system call that a confined one has not.
+    // A session over tcp is confined. No disturbance may lead it to a call that is refused then.
     ~HostileTest() override {
         EXPECT_EQ(directory_.read_log().find("confinement: denied"), std::string::npos)
             << directory_.read_log();
     }
 
-    // Sends BYTES to a new daemon and waits for its end. Checks what holds for any session: the
-    // daemon ends by itself, in time, with status 0 or 1; its output is the status 0 (or, with an
-    // offer, a hello) and whole responses, nothing else; and the parts are as they were.
+    // Sends BYTES to a new daemon and waits for its end. Checks that the daemon exits in time with
+    // status 0 or 1, that its output is the initial status 0 (or a hello, if it was offered) and
+    // complete responses, and that the parts are unchanged.
     SessionEnd session(std::span<const std::byte> bytes, Input input = Input::closed) {
         SessionEnd end = session_that_may_write(bytes, input);
         EXPECT_EQ(directory_.damage(), "");
         return end;
     }
 
-    // As session(), without a look at the parts.
+    // Like session(), but does not compare the contents of the parts.
     SessionEnd session_that_may_write(std::span<const std::byte> bytes, Input input) {
         directory_.remove_log();
         SessionEnd end;
@@ -125,7 +128,7 @@ protected:
         return end;
     }
 
-    // The session ends with this refusal as its last response, and this word in the log.
+    // Expects that the last response is this refusal, and that the log contains LOGGED.
     static void expect_refusal(const SessionEnd& end, wire::MessageType request,
                                wire::Status status, int exit_status, const std::string& logged) {
         ASSERT_FALSE(end.responses.empty()) << "no response\n" << end.log;
@@ -134,13 +137,13 @@ protected:
         EXPECT_EQ(end.ending.status, exit_status);
         EXPECT_TRUE(test::contains(end.log, logged));
     }
-    // The session ends without any response, with exit status 1 and this word in the log.
+    // Expects no response, the exit status 1, and LOGGED in the log.
     static void expect_hang_up(const SessionEnd& end, const std::string& logged) {
         EXPECT_TRUE(end.responses.empty());
         EXPECT_EQ(end.ending.status, 1);
         EXPECT_TRUE(test::contains(end.log, logged));
     }
-    // The request was granted; then the input ended without CLOSE.
+    // Expects that the request succeeded. The exit status is 1, because CLOSE was not sent.
     static void expect_granted(const SessionEnd& end, wire::MessageType request) {
         ASSERT_EQ(end.responses.size(), 1U) << end.log;
         EXPECT_EQ(end.responses[0].type, wire::response_to(request));
@@ -148,7 +151,7 @@ protected:
         EXPECT_EQ(end.ending.status, 1);
     }
 
-    // What the daemon said, taken apart. Fails the test on anything that is not in the protocol.
+    // Returns the responses in OUTPUT. Fails the test if it contains anything else.
     static std::vector<Response> parse_output(std::span<const std::byte> output) {
         std::vector<Response> responses;
         const auto ready = output.first(std::min(output.size(), wire::initial_status_size));
@@ -175,12 +178,12 @@ protected:
         return responses;
     }
 
-    // A daemon in the directory, as sshd starts it.
+    // Returns a daemon that was started as by sshd.
     [[nodiscard]] DaemonProcess started(const std::vector<std::string>& variables = {}) const {
         return {directory_.daemon_arguments(), directory_.path(), loopback_connection, offer_,
                 variables};
     }
-    // The daemon ended by itself, and in time.
+    // Expects that the daemon exited in time with STATUS.
     static void expect_status(const Ending& ending, int status) {
         EXPECT_TRUE(ending.in_time) << "the daemon hangs";
         EXPECT_FALSE(ending.by_signal) << "signal " << ending.status << '\n' << ending.error_text;
@@ -188,7 +191,7 @@ protected:
     }
 
     PoolDirectory directory_;
-    std::optional<std::string> offer_; // what daemons find in RPMEMD_OFFER
+    std::optional<std::string> offer_; // the value of RPMEMD_OFFER
 };
 
 } // namespace rpmem::hostile

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL while the daemon changes attributes.
+// Tests a pool of five parts while SIGKILL ends the real daemon at random times during SET_ATTR.
+// The next daemon opens the pool. The test fails if that is refused, if the pool has attributes of
+// two versions, or a version older than an acknowledged one or newer than any that was sent. It
+// also fails if the daemon keeps no copy of the headers in state-dir.
 #include "rpmemd/pools/headers/header_copy.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
@@ -11,11 +14,11 @@ namespace {
 
 constexpr const char* five_parts = "five.set";
 constexpr std::chrono::seconds time_of_test(2);
-constexpr std::size_t fewest_kills = 12;      // on a busy machine, which takes longer for them
-constexpr std::size_t requests_at_once = 200; // what a pipe takes
-constexpr int max_life_ms = 25;               // of the daemon, from its first SET_ATTR on
+constexpr std::size_t fewest_kills = 12;      // even if a busy machine takes longer
+constexpr std::size_t requests_at_once = 200; // they fit into a pipe
+constexpr int max_life_ms = 25;               // limit of the time between SET_ATTR and SIGKILL
 constexpr std::size_t leading_status = wire::initial_status_size;
-constexpr std::size_t attributes_at = 44; // in the response to OPEN
+constexpr std::size_t attributes_at = 44; // offset in the response to OPEN
 
 rpmem_pool_attr attributes_of_version(std::uint32_t version) {
     auto attributes = test_attributes();
@@ -40,7 +43,7 @@ protected:
         ASSERT_TRUE(
             target::create_pool(options, five_parts, part_size, attributes_of_version(0), log));
     }
-    // Opens the pool; the version that it has, which must be a whole one.
+    // Opens the pool and returns the version of its attributes. They must all be of that version.
     static std::uint32_t open_version(DaemonProcess& daemon) {
         const auto request = encode(open_request(five_parts));
         EXPECT_TRUE(daemon.send(request));
@@ -60,14 +63,14 @@ protected:
 };
 
 TEST_F(Kills, WhileAttributesChangeLeaveAllOfTheOldOrOfTheNew) {
-    // A run is repeated with the seed of its output in RPMEM_TEST_SEED.
+    // To repeat a run, set RPMEM_TEST_SEED to the seed in its output.
     const char* const given = std::getenv("RPMEM_TEST_SEED");
     const unsigned long seed =
         given ? std::strtoul(given, nullptr, 10) : static_cast<unsigned long>(::getpid());
     SCOPED_TRACE(fmt::format("RPMEM_TEST_SEED={}", seed));
     fmt::print("RPMEM_TEST_SEED={}\n", seed);
     std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
-    std::uint32_t answered = 0; // the last version that the daemon has confirmed
+    std::uint32_t answered = 0; // the last acknowledged version
     std::uint32_t sent = 0;
     std::size_t kills = 0;
     const Deadline deadline(time_of_test);

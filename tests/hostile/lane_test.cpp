@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes over tcp of peers who do what no initiator does: before their proof it costs them the
-// connection, behind it the session, and honest lanes go on meanwhile.
+// Tests the lanes of the real daemon over tcp with peers that violate the protocol, never read,
+// never send, or reset their connections. The test fails if a violation before the handshake ends
+// more than its connection, if one after it does not end the session with an error, if genuine
+// lanes stop meanwhile, or if such peers cost the daemon memory, processor time or descriptors.
 #include "common/base/deadline.hpp"
 #include "tests/hostile/raw_lane.hpp"
 
@@ -19,11 +21,12 @@ using wire::FrameType;
 using Stage = RawLane::Stage;
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t pool_size = 2 * part_size - page; // of all parts
+constexpr std::uint64_t pool_size = 2 * part_size - page; // without the header of the second part
 
 class LaneMessages : public LaneSession {
 protected:
-    // The lane once more: the daemon may not have seen yet that it has ended.
+    // Connects the lane again. The daemon refuses that until it has noticed the end of the last
+    // connection.
     [[nodiscard]] RawLane again(std::uint32_t number, Stage stage) const {
         for (const Deadline deadline(patience);;) {
             try {
@@ -38,7 +41,7 @@ protected:
 
 // See proc_pid_stat(5).
 std::chrono::milliseconds processor_time(pid_t process) {
-    constexpr int fields_behind_name = 11; // between the name and the two times
+    constexpr int fields_behind_name = 11; // they precede the two times
     std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
     std::string line;
     std::getline(stat, line);
@@ -52,8 +55,8 @@ std::chrono::milliseconds processor_time(pid_t process) {
     return std::chrono::milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
 }
 
-// Resident, in KiB; see proc_pid_status(5). ThreadSanitizer has memory of its own for all that is
-// touched.
+// Returns the resident anonymous memory in KiB, see proc_pid_status(5). Returns 0 with
+// ThreadSanitizer, which has memory of its own for all that is accessed.
 std::size_t memory_of([[maybe_unused]] pid_t process) {
 #ifndef __SANITIZE_THREAD__
     std::ifstream status("/proc/" + std::to_string(process) + "/status");
@@ -86,7 +89,7 @@ TEST_F(LaneMessages, GarbageBeforeTheProof) {
     expect_close();
 }
 
-// A message that was right, and then what is none.
+// The first message is valid.
 TEST_F(LaneMessages, GarbageInThePlaceOfTheThirdMessage) {
     auto honest = lane(0);
     RawLane stranger(port(), proof_, 1, Stage::second);
@@ -149,13 +152,13 @@ TEST_P(BadFrame, EndsTheSession) {
     EXPECT_EQ(directory_.damage(), "");
 }
 
-// They take what there is of descriptors.
+// The connections use up the descriptors of the daemon.
 TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     constexpr std::size_t kept = 64;
-    constexpr std::chrono::seconds soon(8); // they are allowed 10
+    constexpr std::chrono::seconds soon(8); // less than their timeout of 10 s
     constexpr std::chrono::seconds late(25);
     auto first = lane(0);
-    constexpr rlimit fewer{90, 90}; // than the strangers need
+    constexpr rlimit fewer{90, 90}; // not enough for all connections
     ASSERT_EQ(::prlimit(daemon_.pid(), RLIMIT_NOFILE, &fewer, nullptr), 0);
     std::vector<UniqueFd> strangers;
     for (std::size_t i = 0; i < kept + 26; ++i) {
@@ -178,7 +181,7 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     EXPECT_LE(left_after(kept, soon), kept);
     EXPECT_TRUE(lane(1).persist(page, 64, std::byte{1})) << "lanes come in all the while";
     EXPECT_EQ(left_after(0, late), 0U);
-    // Whether it does nothing shows in the time that it takes meanwhile.
+    // A loop over closed connections would show in the processor time.
     const auto busy = processor_time(daemon_.pid());
     std::this_thread::sleep_for(std::chrono::seconds(1));
     EXPECT_LT(processor_time(daemon_.pid()) - busy, std::chrono::milliseconds(500))
@@ -209,7 +212,7 @@ TEST_F(LaneMessages, ResetsInEachState) {
             again(1, stage).reset();
         ASSERT_TRUE(honest.persist(page, 64, std::byte{1}));
     }
-    // In the middle of a header, and of a payload.
+    // Reset in the middle of a header, and of a payload.
     for (const std::size_t size : {wire::frame_header_size / 2, wire::frame_header_size + 100}) {
         auto cut = again(1, Stage::open);
         wire::Bytes frame(wire::frame_header_size + 200);
@@ -223,8 +226,8 @@ TEST_F(LaneMessages, ResetsInEachState) {
     expect_close();
 }
 
-// The daemon keeps no acks: one that cannot be sent stays due, and who goes on without it breaks
-// the rules.
+// The daemon does not queue acks without a limit. One that cannot be sent stays due, and a peer
+// that continues without it violates the protocol.
 TEST_F(LaneMessages, AcksThatAreNeverRead) {
     auto honest = lane(0);
     auto deaf = lane(1);
@@ -249,7 +252,7 @@ TEST_F(LaneMessages, AcksThatAreNeverRead) {
             peak = std::max(peak, memory_of(daemon_.pid()));
     }
 #ifdef __SANITIZE_ADDRESS__
-    constexpr std::size_t room = std::size_t{64} * 1024; // it keeps what was freed for a while
+    constexpr std::size_t room = std::size_t{64} * 1024; // it keeps freed memory for some time
 #else
     constexpr std::size_t room = std::size_t{8} * 1024;
 #endif
@@ -257,7 +260,7 @@ TEST_F(LaneMessages, AcksThatAreNeverRead) {
     expect_end("lane 1");
 }
 
-// Reads without end whose data nobody takes: the daemon sends them straight from the pool.
+// The daemon sends the data of reads from the pool itself, so unread data need no memory.
 TEST_F(LaneMessages, DataThatAreNeverRead) {
     auto honest = lane(0);
     auto deaf = lane(1);
@@ -268,14 +271,14 @@ TEST_F(LaneMessages, DataThatAreNeverRead) {
     for (int i = 0; i < 100; ++i)
         ASSERT_TRUE(honest.persist(pool_size - page, 64, std::byte{1})) << i;
     EXPECT_LT(memory_of(daemon_.pid()), before + 8 * 1024) << "KiB";
-    // Beyond what may be without data.
+    // More reads than the credits allow.
     for (int i = 0; i < 1000; ++i)
         static_cast<void>(
             deaf.send_frame({.type = FrameType::read, .length = length, .offset = 0}));
     expect_end("lane 1");
 }
 
-// Each sync of the daemon takes long, and is written down.
+// The recorder delays each sync of the daemon, and writes a line to a file when it begins.
 class SlowSyncs : public LaneSession {
 protected:
     SlowSyncs()
@@ -283,7 +286,7 @@ protected:
                     ("begins." + std::to_string(::getpid()))) {}
     ~SlowSyncs() override { std::filesystem::remove(begins_); }
 
-    // How many calls of FUNCTION have begun.
+    // Returns how many calls of FUNCTION have begun.
     [[nodiscard]] int count_begun(const std::string& function) const {
         std::ifstream lines(begins_);
         int count = 0;
@@ -302,7 +305,7 @@ private:
     std::filesystem::path begins_;
 };
 
-// The memory of the pool must not go while a worker makes it durable.
+// The pool must not be unmapped while a worker makes it durable.
 TEST_F(SlowSyncs, AreAwaitedByClose) {
     std::array peers = {lane(0), lane(1)};
     const wire::Bytes data(8, std::byte{1});
@@ -318,7 +321,7 @@ TEST_F(SlowSyncs, AreAwaitedByClose) {
     ASSERT_TRUE(daemon_.send(encode(wire::CloseRequest{})));
     const Ending ending = daemon_.wait();
     expect_status(ending, 0);
-    // A line of the recorder ends with the code of the call.
+    // A line of the recorder ends with the errno value of the call.
     std::istringstream lines(ending.error_text);
     int syncs = 0;
     for (std::string line; std::getline(lines, line);) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What initiators hear over their lanes when the session ends, or cannot have them.
+// Tests what the real daemon sends over lanes on tcp before it ends them or refuses them. Plain
+// sockets read the error frames and refusals. The test fails if a lane ends without the reason, if
+// the reason names another cause or has another code, if a lane gets an error after CLOSE, or if a
+// refusal ends the session.
 #include "common/base/deadline.hpp"
 #include "tests/hostile/raw_lane.hpp"
 
@@ -18,7 +21,7 @@ struct Words {
     std::string text;
 };
 
-// The next frame is an error.
+// Returns the contents of the next frame, which must be an error.
 Words words_of(RawLane& lane) {
     const wire::Bytes bytes = lane.receive(wire::frame_header_size);
     if (bytes.size() < wire::frame_header_size)
@@ -73,7 +76,8 @@ TEST_F(LastWords, TheEndOfTheChannelIsTold) {
     EXPECT_EQ(daemon_.wait().status, 1);
 }
 
-// The lane that broke the rules hears of them, the others of the end.
+// The lane that violated the protocol gets that as its error, the others get the end of the
+// session.
 TEST_F(LastWords, OtherLanesHearOfTheOneThatEndedTheSession) {
     auto honest = lane(0);
     auto bad = lane(1);
@@ -119,13 +123,13 @@ TEST_F(LastWords, ALaneHasOneConnection) {
     expect_close();
 }
 
-// So many lanes of one worker are looked at by epoll(7), which takes a descriptor.
+// With more than `few` lanes a worker uses epoll(7), which needs a descriptor.
 class ManyLanes : public LastWords {
 protected:
     static constexpr unsigned few = 4;
     ManyLanes() : LastWords({}, (few + 1) * std::thread::hardware_concurrency()) {}
 
-    // Below which all descriptors are in use.
+    // Returns the lowest free descriptor of the daemon.
     [[nodiscard]] rlim_t free_descriptor() const {
         const std::filesystem::path all = fmt::format("/proc/{}/fd", daemon_.pid());
         rlim_t lowest = 0;

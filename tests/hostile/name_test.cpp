@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of pool sets that lead elsewhere.
+// Tests the real daemon with pool set names that leave poolset-dir, name no pool set, are too long,
+// are malformed, or contain control characters. The test fails if CREATE or OPEN of such a name is
+// granted, hangs or gets another status, or if a name can write a line of its own into the log.
 #include "tests/hostile/hostile_session.hpp"
 
 #include <sys/stat.h>
@@ -12,7 +14,7 @@ using wire::Status;
 
 class Names : public HostileTest {
 protected:
-    // CREATE and OPEN of NAME are refused; one of STATUSES tells why.
+    // Expects that CREATE and OPEN of NAME are refused with one of STATUSES.
     void expect_refused(const std::string& name, const std::vector<Status>& statuses) {
         SCOPED_TRACE(name.substr(0, 80));
         for (const auto& message : {encode(create_request(name)), encode(open_request(name))}) {
@@ -34,7 +36,7 @@ TEST_F(Names, Absolute) {
 }
 
 TEST_F(Names, LeavingTheDirectory) {
-    // A good pool set, but outside.
+    // A valid pool set outside of the directory.
     std::filesystem::copy(directory_.pool_sets() / absent_pool, directory_.path() / "outside.set");
     expect_refused("../outside.set", {Status::bad_name});
     expect_refused("./../outside.set", {Status::bad_name});
@@ -87,7 +89,7 @@ TEST_F(Names, WithANulOrWithoutOne) {
     }
 }
 
-// A name must not be able to write lines of its own into the log or a terminal.
+// A name must not write lines of its own into the log or control a terminal.
 TEST_F(Names, WithControlCharacters) {
     const auto end = session(encode(open_request("x\n2000-01-01 forged line\r\x1b[31m.set")));
     expect_refusal(end, MessageType::open, Status::not_found, 0, "forged line");

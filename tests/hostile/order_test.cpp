@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Good messages at the wrong time.
+// Tests the real daemon with valid requests in a wrong order, and with what follows valid ones. The
+// test fails if a request at the wrong time is granted, if the session does not end as it must, if
+// it removes a pool that the initiator has closed, or if a part that existed before CREATE is
+// changed or removed.
 #include "tests/hostile/hostile_session.hpp"
 
 namespace rpmem::hostile {
@@ -77,7 +80,7 @@ TEST_F(Order, CreateAndCloseWithRemove) {
     EXPECT_EQ(end.ending.status, 0);
 }
 
-// Whoever closes the pool has it, however little the daemon saw of the lanes.
+// CLOSE shows that the initiator has the pool, so it stays, although no lane connected.
 TEST_F(Order, CreateAndCloseKeepsThePool) {
     const auto end = session_that_may_write(joined({encode(create_request()), close_request()}),
                                             Input::left_open);
@@ -90,7 +93,8 @@ TEST_F(Order, CreateAndCloseKeepsThePool) {
                    MessageType::open);
 }
 
-// As behind a key that can only replicate.
+// With SSH_ORIGINAL_COMMAND the daemon runs as the forced command of a key. Without --allow-remove
+// that may only delete a pool in the session that created it.
 TEST_F(Order, CloseOfAForcedCommandDeletesWhatItMadeOnly) {
     ::setenv("SSH_ORIGINAL_COMMAND", "rpmemd", 1);
     const auto opened =
@@ -132,7 +136,7 @@ TEST_F(Order, AttributesAreWholeWhenTheInputEnds) {
     for (const char* part : {"existing.set.0", "existing.set.1"})
         EXPECT_EQ(directory_.read_part(part).substr(24, 16), std::string(16, '\xee')) << part;
     const auto opened = session_that_may_write(encode(open_request()), Input::closed);
-    expect_granted(opened, MessageType::open); // headers and checksums agree
+    expect_granted(opened, MessageType::open); // an open checks headers and checksums
 }
 
 TEST_F(Order, ManySetAttributes) {
@@ -144,14 +148,14 @@ TEST_F(Order, ManySetAttributes) {
     EXPECT_EQ(end.ending.status, 1);
 }
 
-// Parts may exist before CREATE. Whatever happens then, they stay, with every byte.
+// Parts may exist before CREATE. They must stay unchanged, however the session ends.
 void ExistingParts::survive(wire::CreateRequest create) {
     expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
     const auto twice = session(joined({encode(create), encode(create)}), Input::left_open);
     expect_refusal(twice, MessageType::create, Status::fatal, 0, "CREATE or OPEN was sent again");
     const auto removed = session(joined({encode(create), close_request(true)}), Input::left_open);
     EXPECT_EQ(removed.responses.size(), 2U) << removed.log;
-    create.provider = wire::Provider::verbs; // refused where there is no such device
+    create.provider = wire::Provider::verbs; // refused without an RDMA device
     (void)session(encode(create), Input::closed_after_first_answer);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A temporary poolset-dir of the daemon: one pool that exists, one that does not, and two whose
-// parts are there before the pool is. Looks afterwards whether a session left anything behind.
+// A temporary poolset-dir with one existing pool, the pool sets of three that do not exist, and the
+// parts of two of these. damage() compares all parts with their first contents, so it reports a
+// part that a session changed, left behind, removed or left locked.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -20,8 +21,8 @@ inline constexpr std::uint64_t part_size = 2 * 1024 * 1024;
 // Pool set names, relative to the directory of the pool sets. Each has two parts.
 inline constexpr const char* existing_pool = "existing.set";
 inline constexpr const char* absent_pool = "absent.set";
-inline constexpr const char* blank_pool = "blank.set"; // its parts exist, headers all zero
-inline constexpr const char* plain_pool = "plain.set"; // NOHDRS; its parts exist and hold data
+inline constexpr const char* blank_pool = "blank.set"; // parts with data and a header of zeros
+inline constexpr const char* plain_pool = "plain.set"; // parts with data, OPTION NOHDRS
 
 inline rpmem_pool_attr test_attributes() {
     rpmem_pool_attr attributes{};
@@ -79,7 +80,7 @@ public:
                 log_file(), "--log-level", "debug",         "--sockets"};
     }
 
-    // What is wrong: a part more or less than before, other bytes in it, a lock. Empty: nothing.
+    // Returns what was changed, or an empty text.
     [[nodiscard]] std::string damage() const {
         std::size_t found = 0;
         for (const auto& entry : std::filesystem::directory_iterator(parts())) {
@@ -98,7 +99,7 @@ public:
         return locked.empty() ? locked : "part " + locked + " is still locked";
     }
 
-    // Empty: none is.
+    // Returns the name of a locked part, or an empty text.
     [[nodiscard]] std::string locked_part() const {
         for (const auto& entry : std::filesystem::directory_iterator(parts())) {
             const UniqueFd part(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
@@ -125,7 +126,7 @@ private:
 
     const test::TemporaryDirectory temporary_;
     const std::filesystem::path path_ = temporary_.path();
-    std::vector<std::pair<std::string, std::string>> contents_; // of every part, by its name
+    std::vector<std::pair<std::string, std::string>> contents_; // name and bytes of each part
 };
 
 } // namespace rpmem::hostile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session with the real daemon whose lanes go over tcp, and lanes of which every byte is sent by
-// the test.
+// A session with the real daemon over tcp, and the lanes of an initiator on plain sockets. The test
+// decides every byte that a lane sends, and can stop after any step of the handshake.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -20,7 +20,6 @@ namespace rpmem::hostile {
 
 using test::value_of;
 
-// A connection to PORT of this machine.
 inline UniqueFd connect_to(std::uint16_t port) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -32,11 +31,11 @@ inline UniqueFd connect_to(std::uint16_t port) {
     return fd;
 }
 
-// As an honest initiator begins it, or as much of it as the test wants.
+// A connection that performs the handshake of an initiator up to a stage.
 class RawLane {
 public:
     enum class Stage { connected, half_first, first, second, third, open };
-    // PIECE: how many bytes go at a time.
+    // PIECE is the maximum number of bytes in one send(2).
     RawLane(std::uint16_t port, const transport::ProofSession& session, std::uint32_t lane,
             Stage until = Stage::open, std::size_t piece = SIZE_MAX)
         : socket_(connect_to(port)), piece_(piece) {
@@ -75,7 +74,7 @@ public:
                        .value();
     }
 
-    // False: the daemon has ended the connection.
+    // Returns false if the connection has ended.
     bool send(std::span<const std::byte> bytes) {
         while (!bytes.empty()) {
             const auto size = std::min(piece_, bytes.size());
@@ -86,7 +85,7 @@ public:
         }
         return true;
     }
-    // Up to SIZE bytes; fewer at the end of the connection or of patience.
+    // Returns SIZE bytes, or fewer if the connection ends or the time is over.
     [[nodiscard]] wire::Bytes receive(std::size_t size) {
         wire::Bytes bytes(size);
         bytes.resize(read_fully(socket_.get(), bytes, Deadline(patience)).value_or(0));
@@ -96,7 +95,8 @@ public:
         header.number = ++number_;
         return send(wire::encode(header)) && send(payload);
     }
-    // The next frame's header, whose payload is dropped; nothing: the connection has ended.
+    // Returns the header of the next frame, and drops the payload. Returns nothing if the
+    // connection has ended or the header is malformed.
     [[nodiscard]] std::optional<wire::FrameHeader> receive_frame() {
         const wire::Bytes bytes = receive(wire::frame_header_size);
         if (bytes.size() < wire::frame_header_size)
@@ -107,7 +107,7 @@ public:
             static_cast<void>(receive(wire::payload_of(*header)));
         return header;
     }
-    // Writes VALUE to SIZE bytes at OFFSET, and waits for the ack. False: it did not come.
+    // Writes VALUE to SIZE bytes at OFFSET. Returns whether the ack arrived.
     bool persist(std::uint64_t offset, std::size_t size, std::byte value) {
         const wire::Bytes data(size, value);
         if (!send_frame({.type = wire::FrameType::write,
@@ -119,7 +119,7 @@ public:
         const auto ack = receive_frame();
         return ack && ack->type == wire::FrameType::ack && ack->number == number_;
     }
-    // The daemon has ended it.
+    // Returns whether the daemon ends the connection in time. Drops what it still sends.
     [[nodiscard]] bool is_ended() {
         for (const Deadline deadline(patience); !deadline.passed();) {
             std::byte byte{};
@@ -130,11 +130,12 @@ public:
         }
         return false;
     }
+    // Ends the connection by RST.
     void reset() {
         const linger at_once{1, 0};
         ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
         socket_.reset();
-    } // by RST
+    }
 
     [[nodiscard]] const wire::LaneCredits& credits() const { return credits_; }
     [[nodiscard]] int fd() const { return socket_.get(); }
@@ -142,7 +143,7 @@ public:
 private:
     UniqueFd socket_;
     std::size_t piece_;
-    std::uint64_t number_ = 0; // of the last frame
+    std::uint64_t number_ = 0; // the number of the last frame
     wire::LaneCredits credits_;
 };
 
@@ -150,7 +151,7 @@ class LaneSession : public HostileTest {
 protected:
     static constexpr unsigned lanes = 2;
 
-    // VARIABLES: of the daemon's environment.
+    // VARIABLES are further variables of the daemon's environment.
     explicit LaneSession(const std::vector<std::string>& variables = {},
                          unsigned lane_count = lanes)
         : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
@@ -160,14 +161,15 @@ protected:
     [[nodiscard]] RawLane lane(std::uint32_t number) const {
         return {port(), proof_, number, RawLane::Stage::open};
     }
-    // The daemon says LOGGED, to its log and to the client. The input is left open.
+    // Expects that the daemon exits with status 1, and reports LOGGED in its log and to the client.
+    // Its input stays open.
     void expect_end(const std::string& logged) {
         const Ending ending = daemon_.wait();
         expect_status(ending, 1);
         EXPECT_TRUE(test::contains(ending.error_text, logged));
         EXPECT_TRUE(test::contains(directory_.read_log(), logged));
     }
-    // And CLOSE ends the session in order.
+    // Expects that CLOSE ends the session cleanly.
     void expect_close() {
         ASSERT_TRUE(daemon_.send(encode(wire::CloseRequest{})));
         expect_status(daemon_.wait(), 0);

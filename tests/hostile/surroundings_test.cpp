@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Good messages, but what is around the daemon is not as it should be.
+// Tests the real daemon with valid requests in a faulty environment: a wrong SSH_CONNECTION, pipes
+// that nobody reads, signals, a sync that fails, no lanes, no signalfd, and a pool in use. The test
+// fails if the daemon hangs, ends with the wrong status or without a log, keeps a pool or a lock,
+// or if other processes of the user can read its memory.
 #include "tests/hostile/hostile_session.hpp"
 
 #include <linux/capability.h>
@@ -21,7 +24,8 @@ using wire::Status;
 
 class Surroundings : public HostileTest {
 protected:
-    // A session that gets BYTES, then what STEP does to the daemon, and has to end then.
+    // Runs a session that gets BYTES. After EXPECTED_OUTPUT bytes of output calls STEP, which must
+    // make the daemon end.
     template <typename Step>
     void disturbed(const wire::Bytes& bytes, std::size_t expected_output, Step step) {
         directory_.remove_log();
@@ -60,16 +64,16 @@ TEST_F(Surroundings, NobodyReadsTheAnswer) {
     for (const auto& message : {encode(create_request()), encode(open_request())}) {
         directory_.remove_log();
         DaemonProcess daemon = started();
-        EXPECT_EQ(daemon.receive(4).size(), 4U); // it is up
+        EXPECT_EQ(daemon.receive(4).size(), 4U); // the initial status
         daemon.close_output();
         EXPECT_TRUE(daemon.send(message));
-        expect_status(daemon.wait(), 1); // though its input is still open
+        expect_status(daemon.wait(), 1); // its input is still open
         EXPECT_EQ(directory_.damage(), "");
         EXPECT_NE(directory_.read_log(), "");
     }
 }
 
-// The recorder stands in the real daemon for the functions that make data durable.
+// The recorder makes the second fdatasync(2) in the directory of the parts fail.
 TEST_F(Surroundings, AHeaderThatCannotBeSyncedMakesNoPool) {
     const auto recording = directory_.path() / "recording";
     DaemonProcess daemon = started(
@@ -91,7 +95,7 @@ TEST_F(Surroundings, AClientThatNeverConnectsALane) {
     arguments.insert(arguments.end(), {"--accept-timeout", "1000"});
     DaemonProcess daemon(arguments, directory_.path(), loopback_connection);
     ASSERT_TRUE(daemon.send(encode(open_request())));
-    const Ending ending = daemon.wait(); // its input is left open
+    const Ending ending = daemon.wait(); // its input stays open
     expect_status(ending, 1);
     EXPECT_TRUE(
         test::contains(ending.error_text, "only 0 of 4 lanes were connected within 1000 ms"));
@@ -111,7 +115,7 @@ TEST_F(Surroundings, ALogThatIsAPipeWhichNobodyReads) {
     EXPECT_EQ(directory_.damage(), "");
 }
 
-// Every refusal writes a line to standard error: many more than a pipe holds.
+// Every refusal writes a line to standard error, so there are more than a pipe can hold.
 TEST_F(Surroundings, NobodyReadsTheErrorText) {
     wire::Bytes messages = encode(open_request());
     const wire::Bytes refused = encode(wire::SetAttributesRequest{});
@@ -140,8 +144,8 @@ TEST_F(Surroundings, SignalsAndTheEndOfTheChannelEndTheSession) {
     }
 }
 
-// Without the privilege to look into any process, for this one and those that it starts. A user
-// other than root has it not.
+// Drops the capability to access any process, for this process and those that it starts. Only root
+// has it.
 void give_up_looking() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct sets[2] = {};
@@ -159,7 +163,7 @@ bool may_be_looked_into(pid_t pid) {
 TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
     give_up_looking();
     DaemonProcess daemon = started();
-    ASSERT_EQ(daemon.receive(4).size(), 4U); // it is up
+    ASSERT_EQ(daemon.receive(4).size(), 4U); // the initial status
     const auto told = [&](const std::string& file) {
         std::string text = test::read_file("/proc/" + std::to_string(daemon.pid()) + "/" + file);
         text.erase(std::unique(text.begin(), text.end(),
@@ -176,12 +180,13 @@ TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
     EXPECT_TRUE(may_be_looked_into(other));
     ::kill(other, SIGKILL);
     ::waitpid(other, nullptr, 0);
-#ifndef RPMEM_SANITIZED // whose leak checker looks into the process
+#ifndef RPMEM_SANITIZED // its leak checker needs access to the process
     EXPECT_FALSE(may_be_looked_into(daemon.pid()));
 #endif
 }
 
-// As the profile of a container does, for this thread and what it starts.
+// Makes signalfd(2) fail for this thread and what it starts, like the seccomp profile of a
+// container.
 void deny_signalfd() {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -222,7 +227,7 @@ TEST_F(Surroundings, APartThatIsInUse) {
     const auto responses = parse_output(refused.output);
     ASSERT_EQ(responses.size(), 1U);
     EXPECT_EQ(responses[0].status, Status::busy);
-    EXPECT_NE(directory_.locked_part(), ""); // the first one has it still
+    EXPECT_NE(directory_.locked_part(), ""); // by the first daemon
     holder.close_input();
     EXPECT_TRUE(holder.wait().in_time);
     EXPECT_EQ(directory_.damage(), "");

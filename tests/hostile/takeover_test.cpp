@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session that is lost, and a later one of the same initiator that takes its pool over.
+// Tests how sessions of the real daemon resume a lost one, with plain sockets as lanes. The test
+// fails if a later session does not end the earlier daemon and get its pool, if a byte of the
+// earlier one arrives afterwards, if a session resumes a pool that another may have written, or if
+// a peer timeout ends a session whose initiator sends heartbeats.
 #include "tests/hostile/control_session.hpp"
 #include "tests/hostile/raw_lane.hpp"
 
@@ -33,13 +36,13 @@ struct Peer {
         EXPECT_TRUE(ending.by_signal);
         EXPECT_EQ(ending.status, SIGKILL);
     }
-    // The session goes on, and ends in order.
+    // Expects that CLOSE ends the session cleanly.
     void expect_close() {
         EXPECT_EQ(control.close(), Status::success);
         const Ending ending = daemon.wait();
         EXPECT_TRUE(ending.in_time && !ending.by_signal && ending.status == 0) << ending.error_text;
     }
-    // Refused, and for this reason.
+    // Expects that the daemon ends and reports WORDS.
     void expect_end(const std::string& words) {
         const Ending ending = daemon.wait();
         EXPECT_TRUE(ending.in_time && !ending.by_signal);
@@ -68,7 +71,7 @@ TEST_F(Takeover, EndsTheEarlierDaemonAndOpensItsPool) {
     RawLane lane = earlier.lane();
     ASSERT_TRUE(lane.persist(place, 64, std::byte{7}));
     const TakeoverKey key = earlier.control.takeover_key();
-    // The key of generation 0 stays that of the later ones.
+    // Later generations use the key of generation 0.
     for (const std::uint64_t generation : {1U, 2U, 5U}) {
         Peer later(directory_);
         later.take_pool(generation, key);
@@ -85,13 +88,13 @@ TEST_F(Takeover, EndsTheEarlierDaemonAndOpensItsPool) {
     EXPECT_EQ(byte_at(place), 8);
 }
 
-// What the earlier daemon had not read yet is gone with it.
+// Bytes that the earlier daemon had not read must not reach the pool.
 TEST_F(Takeover, NoByteOfTheEarlierSessionArrivesLater) {
     Peer earlier(directory_);
     earlier.take_pool();
     RawLane lane = earlier.lane();
     ASSERT_TRUE(lane.persist(place, 64, std::byte{7}));
-    earlier.daemon.stop(); // a worker could still read what is sent now
+    earlier.daemon.stop(); // otherwise a worker could read the next frame
     const wire::Bytes data(64, std::byte{9});
     ASSERT_TRUE(lane.send_frame({.type = wire::FrameType::write,
                                  .flags = wire::frame_flag::answer_wanted,
@@ -115,11 +118,11 @@ TEST_F(Takeover, AnotherInitiatorIsToldWhoHasThePool) {
         Peer other(directory_);
         ASSERT_EQ(other.control.log_in(generation, generation ? unknown_key : TakeoverKey{}),
                   Status::success);
-        // A later generation has lost its pool to the holder, and need not try again.
+        // A session that resumes has lost its pool to the holder. It must not try again.
         EXPECT_EQ(other.control.open(), generation ? Status::stale : Status::busy);
         other.expect_end("held by the session of user alice on host host-a (127.0.0.1), since 20");
     }
-    // It knows no LOGIN.
+    // An initiator without LOGIN.
     Peer old(directory_, {}, {}, wire::all_capabilities & ~wire::capability_resume);
     EXPECT_EQ(old.control.open(), Status::busy);
     old.expect_end("alice");
@@ -148,7 +151,7 @@ TEST_F(Takeover, WhatAnotherHasOpenedSinceIsStale) {
     const TakeoverKey key = earlier.control.takeover_key();
     earlier.daemon.signal(SIGKILL);
     earlier.expect_killed();
-    // One that knows LOGIN, and one that does not.
+    // An initiator with LOGIN and one without.
     for (const std::uint64_t unknown : {std::uint64_t{0}, wire::capability_resume}) {
         Peer other(directory_, {}, {}, wire::all_capabilities & ~unknown);
         if (unknown == 0) {
@@ -163,8 +166,8 @@ TEST_F(Takeover, WhatAnotherHasOpenedSinceIsStale) {
     }
 }
 
-// Another initiator has gone without CLOSE, after it had opened the pool and done this. Without a
-// lane it cannot have written to it.
+// Another initiator opens the pool and ends without CLOSE. If it has connected no lane and set no
+// attributes, it cannot have written, and the earlier initiator may resume.
 TEST_F(Takeover, WhoCouldNotWriteLeavesThePoolToTheEarlier) {
     const struct {
         const char* name;
@@ -209,7 +212,7 @@ TEST_F(Takeover, WithAnUnknownKeyThereIsNothingToTakeUp) {
     unknown.expect_end("no record of the earlier session");
 }
 
-// New headers are the session's own doing.
+// The headers differ afterwards, but the session itself has changed them.
 TEST_F(Takeover, SetAttributesIsNoOtherPool) {
     Peer earlier(directory_);
     earlier.take_pool();
@@ -253,7 +256,7 @@ TEST_F(Takeover, LoginComesOnceAndFirst) {
 
 TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
     for (const bool has_files : {false, true}) {
-        // Nobody makes a directory in /proc, or one of a file.
+        // No user can create a directory in /proc or below a file.
         const std::string state = has_files ? directory_.log_file() / "x" : "/proc/rpmemd";
         Peer first(directory_, {"--state-dir", state});
         first.take_pool();
@@ -267,7 +270,7 @@ TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
     }
 }
 
-// Only what makes the pool equal ends this: not a clean session of somebody else.
+// A later session that ends cleanly does not add what the lost one may not have written.
 TEST_F(Takeover, AnOpenEndIsReportedUntilThePoolIsEqual) {
     Peer closed(directory_);
     closed.take_pool();
@@ -276,7 +279,7 @@ TEST_F(Takeover, AnOpenEndIsReportedUntilThePoolIsEqual) {
     for (const int number : {SIGKILL, SIGTERM}) {
         Peer first(directory_);
         first.take_pool();
-        const RawLane lane = first.lane(); // else nothing can be missing
+        const RawLane lane = first.lane(); // without a lane nothing could be missing
         first.daemon.signal(number);
         first.daemon.wait();
         Peer second(directory_);
@@ -294,7 +297,7 @@ TEST_F(Takeover, AnOpenEndIsReportedUntilThePoolIsEqual) {
     }
 }
 
-// Another name of the same file, and another state-dir, as another user of the target has one.
+// The other writer uses hard links to the parts, another state-dir, both, or no state-dir.
 TEST_F(Takeover, AnotherWriterIsNoticedByWhateverNameAndUser) {
     namespace fs = std::filesystem;
     const fs::path links = directory_.path() / "links";
@@ -332,7 +335,7 @@ TEST_F(Takeover, AnotherWriterIsNoticedByWhateverNameAndUser) {
     }
 }
 
-// peer-timeout is 1 s, which the heartbeats make 4.
+// With heartbeats a peer-timeout of 1 s is raised to 4 s.
 TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
     Peer silent(directory_, {"--peer-timeout", "1000"});
     silent.take_pool();
@@ -354,7 +357,7 @@ TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
     EXPECT_GE(beating.control.heartbeats(), 4U);
 }
 
-// What an initiator said while the daemon was stopped counts.
+// Messages that arrived while the daemon was stopped count.
 TEST_F(Takeover, ADaemonThatWasStoppedReadsBeforeItJudges) {
     Peer peer(directory_, {"--peer-timeout", "1000"});
     peer.take_pool();
@@ -368,7 +371,7 @@ TEST_F(Takeover, ADaemonThatWasStoppedReadsBeforeItJudges) {
     peer.expect_close();
 }
 
-// The control loop waits for the medium, and the daemon says all the same that it lives.
+// The control loop waits for the medium. Heartbeats have a thread of their own.
 TEST_F(Takeover, HeartbeatsComeWhileASyncIsSlow) {
     Peer peer(directory_, {},
               {"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_DELAY_MS=800",

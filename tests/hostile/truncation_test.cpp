@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of the input at every byte of every message.
+// Tests the real daemon with requests whose input ends after any number of bytes, and with random
+// or damaged bytes from a fixed seed. The test fails if the daemon hangs or crashes, grants an
+// incomplete request, does not refuse one whose type has arrived, or changes a part.
 #include "tests/hostile/hostile_session.hpp"
 #include "tests/support/thoroughness.hpp"
 
@@ -19,7 +21,7 @@ protected:
             const auto end = session(std::span(message).first(length));
             if (length == 0)
                 expect_hang_up(end, "without CLOSE");
-            else if (length < sizeof(std::uint32_t)) // nobody to answer to
+            else if (length < sizeof(std::uint32_t)) // without a type there is no response
                 expect_hang_up(end, fmt::format("{} of 12 bytes of its header arrived", length));
             else if (length < wire::request_header_size)
                 expect_refusal(end, type, Status::bad_protocol, 1,
@@ -28,7 +30,7 @@ protected:
                 expect_refusal(end, type, Status::bad_protocol, 1,
                                fmt::format("{} bytes was announced, but only {} arrived",
                                            message.size(), length));
-            if (HasFailure()) // one is enough to look at
+            if (HasFailure()) // one failure is enough
                 return;
         }
     }
@@ -52,7 +54,7 @@ TEST_F(Truncation, SetAttributesOfAnOpenPool) {
     }
 }
 
-// The daemon may have seen the end before, while or after it made the parts.
+// The daemon may notice the end before, while or after it creates the parts.
 TEST_F(Truncation, InputThatEndsWithCreateLeavesNothing) {
     auto plain = create_request(plain_pool);
     plain.attributes = {};
@@ -66,7 +68,6 @@ TEST_F(Truncation, InputThatEndsWithCreateLeavesNothing) {
     }
 }
 
-// Random bytes, always the same ones.
 class Garbage : public HostileTest {
 protected:
     wire::Bytes random_bytes(std::size_t size) {
@@ -95,7 +96,7 @@ TEST_F(Garbage, MoreThanAPipeHolds) {
     EXPECT_EQ(end.ending.status, 1);
 }
 
-// A good header of each type, noise of the right size behind it.
+// A valid header of each type, followed by random bytes of the right size.
 TEST_F(Garbage, NoiseBehindAGoodHeader) {
     const std::pair<wire::MessageType, wire::Bytes> messages[] = {
         {wire::MessageType::create, encode(create_request())},
@@ -113,7 +114,8 @@ TEST_F(Garbage, NoiseBehindAGoodHeader) {
     }
 }
 
-// A few bytes of a good message changed: granted, refused or malformed, but never half of it.
+// A message with a few random bytes may be granted, refused or malformed. It gets at most one
+// response, and no part may change.
 TEST_F(Garbage, GoodMessagesWithAFewBytesChanged) {
     const wire::Bytes messages[] = {encode(create_request()), encode(open_request())};
     for (std::size_t round = 0; round < 120; round += every_case) {

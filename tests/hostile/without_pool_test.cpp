@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session whose initiator logs in, sends heartbeats, and never requests a pool. Without a limit
-// it would keep a daemon for ever. The test takes 2 minutes, the limit of the daemon, and is
-// nightly.
+// Tests a session with the real daemon whose initiator logs in, sends heartbeats, and never
+// requests a pool. The test fails if that session lives longer than the limit of 2 minutes, or ends
+// before it. It takes 2 minutes and is therefore nightly.
 #include "tests/hostile/control_session.hpp"
 
 namespace rpmem::hostile {
@@ -21,7 +21,7 @@ TEST_F(WithoutAPool, HeartbeatsDoNotKeepTheSession) {
     constexpr std::chrono::seconds busy(20); // other tests run beside this one
     const auto began = Deadline::Clock::now();
     while (control.beat() && Deadline::Clock::now() - began < limit + busy)
-        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the rate of heartbeats
+        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // more often than an initiator
     EXPECT_GE(Deadline::Clock::now() - began, limit);
     const Ending ending = daemon.wait();
     EXPECT_TRUE(ending.in_time && !ending.by_signal);
