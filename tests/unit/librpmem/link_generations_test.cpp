@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a link says and accepts when it connects again. Each session is a script of its own (see
-// tests/support/scripted_daemon.hpp): the real daemon never grants fewer lanes than before, and
-// does not care whether the second reconnect has the generation of the first.
+// Tests how a link reconnects a pool. Each session is a scripted daemon with a real lane, so that
+// it can send what the real daemon never sends. The test fails if a reconnect does not have the
+// next generation, if an error that may pass ends the attempts, or if a final one is tried again.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 
 namespace rpmem::test {
 namespace {
 
-// Sessions of one initiator, one after the other. The first call of ssh gets the first script.
+// Successive sessions of one initiator. Call number N of ssh gets script number N.
 class ScriptedSessions {
 public:
     struct Answers {
         std::uint32_t lanes = 1; // granted
         wire::Status login = wire::Status::success;
-        bool medium_failed = false; // instead of a lane
-        wire::Bytes last{};         // what the daemon says before it ends
+        bool medium_failed = false; // sent instead of connecting a lane
+        wire::Bytes last{};         // sent before the daemon ends
     };
 
     explicit ScriptedSessions(const std::vector<Answers>& all) {
@@ -47,9 +47,9 @@ public:
         pool_ = value_of(Pool::open(arguments, nullptr, settings));
         return *pool_;
     }
-    // Session NUMBER is lost.
+    // Ends session NUMBER.
     void end(std::size_t number) { sessions_[number]->over.raise(); }
-    // Of the logins until now.
+    // Returns the generations of all logins.
     [[nodiscard]] std::vector<std::uint64_t> generations() const {
         const std::lock_guard lock(mutex_);
         return generations_;
@@ -79,7 +79,7 @@ private:
         auto in_band = in_band_to(session.target.port());
         in_band.lanes = answers.lanes;
         if (answers.medium_failed)
-            in_band.port = 1; // where nobody listens
+            in_band.port = 1; // no process listens there
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band, {}});
         transcript.add(request, response);
@@ -99,7 +99,8 @@ private:
     std::unique_ptr<Pool> pool_;
 };
 
-// Until the loss is noticed, calls may still succeed on the lanes of the session before.
+// Persists until session NUMBER has logged in. Until the loss is noticed, calls may still succeed
+// in the session before.
 Result<> persist_in_session(ScriptedSessions& sessions, Pool& pool, std::size_t number) {
     const Deadline deadline(script_patience);
     Result<> persisted = pool.persist(0, 64, 0, 0);
@@ -118,7 +119,7 @@ TEST(LinkGenerations, EachReconnectHasTheNextOne) {
     EXPECT_EQ(sessions.generations(), (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
-// The application has the lanes of the first session, and goes on using all of their numbers.
+// The application continues to use all lanes of the first session.
 TEST(LinkGenerations, FewerLanesThanBeforeAreRefused) {
     ScriptedSessions sessions({{.lanes = 2}, {.lanes = 1}});
     Pool& pool = sessions.open(2);
@@ -128,8 +129,8 @@ TEST(LinkGenerations, FewerLanesThanBeforeAreRefused) {
     expect_failed(pool.persist(0, 64, 1, 0), ESTALE, "only 1 lanes");
 }
 
-// The target starts: its file systems are not mounted yet, it lacks something for a moment, or the
-// old daemon has not ended. Then ssh works again.
+// For example, the target boots and its file systems are not mounted yet, or the old daemon has not
+// ended.
 TEST(LinkGenerations, WhatMayPassIsTriedAgain) {
     using wire::Status;
     ScriptedSessions sessions({{},
@@ -145,7 +146,7 @@ TEST(LinkGenerations, WhatMayPassIsTriedAgain) {
     EXPECT_EQ(sessions.generations(), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5}));
 }
 
-// Another try would meet the same.
+// Another attempt would be refused, too.
 TEST(LinkGenerations, ARefusalAboutIdentityOrRightsIsFinal) {
     using wire::Status;
     for (const auto& [status, code] :
@@ -158,7 +159,7 @@ TEST(LinkGenerations, ARefusalAboutIdentityOrRightsIsFinal) {
     }
 }
 
-// A target that grants more lanes than were asked for would do so again.
+// A target that grants more lanes than were requested would do so again.
 TEST(LinkGenerations, AViolationOfTheProtocolIsFinal) {
     ScriptedSessions sessions({{}, {.lanes = 2}});
     Pool& pool = sessions.open(1);
@@ -167,7 +168,7 @@ TEST(LinkGenerations, AViolationOfTheProtocolIsFinal) {
     expect_failed(persist_in_session(sessions, pool, 1), ECONNRESET, "failed (1 attempts in");
 }
 
-// The stream of messages cannot be read any further, and the next daemon is the same program.
+// The stream cannot be resynchronised, and the next daemon is the same program.
 TEST(LinkGenerations, AMalformedMessageIsFinal) {
     wire::Bytes malformed = wire::encode(wire::MediumFailure{"/pools/part", 0, 4096, EIO, "msync"});
     std::fill_n(malformed.begin() + 32, 4, std::byte{0}); // its errno value
@@ -179,8 +180,8 @@ TEST(LinkGenerations, AMalformedMessageIsFinal) {
     EXPECT_EQ(sessions.generations().size(), 1U);
 }
 
-// The daemon reports it while the new session connects its lanes. Another session would meet the
-// same medium.
+// The daemon reports the failure while the new session connects its lanes. Another session would
+// have the same medium.
 TEST(LinkGenerations, AMediumThatFailsDuringAReconnectIsFinal) {
     ScriptedSessions sessions({{}, {.medium_failed = true}, {}});
     Pool& pool = sessions.open(1);

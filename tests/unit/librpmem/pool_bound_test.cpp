@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A target whose sessions come up, and are lost before they have acknowledged anything, for ever:
-// promise 5 of docs/reliability.md. Each session here is a real login and a real lane, and each
-// call has to give up in the time that the promise allows. A loop without a bound hangs the test.
+// Tests promise 5 of docs/reliability.md with a target whose sessions succeed and are lost again
+// and again, or that sends only heartbeats or parts of an ack. Each session has a scripted daemon
+// and a real lane. The test fails if a call takes longer than its timeout, if a repeated ack counts
+// as progress, if a real one does not, or if rpmem_close() reports a wrong loss.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 
 #include <regex>
@@ -12,28 +13,28 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds reconnect_timeout(1500);
-constexpr milliseconds one_try(3000); // the minimum
-constexpr milliseconds busy(4000);    // other tests run beside this one
+constexpr milliseconds one_try(3000); // the minimum time of an attempt to reconnect
+constexpr milliseconds busy(4000);    // slack, because other tests run at the same time
 constexpr milliseconds operation_timeout(1000);
 constexpr std::size_t large_pool_size = std::size_t{8} * 1024 * 1024; // many frames
 
-// What the lanes of a session answer, and for how long they do so.
+// How a session behaves after its pool is open.
 struct Life {
     LaneAnswer answer = no_answer;
-    unsigned frames = 1; // that come before the daemon ends
-    bool floods = false; // it sends heartbeats all the time, once it has heard a request
+    unsigned frames = 1; // the daemon ends after so many
+    bool floods = false; // after a request it sends heartbeats all the time
 };
 
-// The daemon of each session opens the pool, has one lane, and ends.
+// A target. Each session opens the pool, has one lane, and ends.
 class DyingTarget {
 public:
-    // LIVES of the first sessions; the last one is that of all others, too.
+    // LIVES has the first sessions. Its last one applies to all further sessions, too.
     explicit DyingTarget(std::vector<Life> lives)
         : lives_(std::move(lives)), daemon_([this](DaemonEnd& end, unsigned number) {
               serve(end, lives_[std::min<std::size_t>(number, lives_.size() - 1)], number);
           }) {}
 
-    // TIME: of RPMEM_RECONNECT_TIMEOUT.
+    // TIME is RPMEM_RECONNECT_TIMEOUT.
     Pool& open(milliseconds time = reconnect_timeout, OnLoss on_loss = OnLoss::fail) {
         Settings settings = daemon_.settings();
         settings.reconnect_timeout = time;
@@ -45,9 +46,9 @@ public:
         return *pool_;
     }
     [[nodiscard]] unsigned sessions() const { return daemon_.sessions(); }
-    // Also counts those that have not ended.
+    // Returns the number of sessions, including those that have not ended.
     [[nodiscard]] unsigned started_sessions() const { return started_; }
-    // Ends this session and the later ones, however many frames they were to live for.
+    // Ends this session and the later ones, even before Life::frames.
     void end_session() { has_ended_ = true; }
 
 private:
@@ -67,7 +68,7 @@ private:
         if (life.floods) {
             end.hear_request();
             while (!deadline.passed())
-                end.say(wire::encode_target_heartbeat()); // throws when nobody listens any more
+                end.say(wire::encode_target_heartbeat()); // throws after the channel was closed
         }
         while (target.messages() < life.frames && !has_ended_ && !deadline.passed())
             std::this_thread::sleep_for(milliseconds(1));
@@ -88,8 +89,8 @@ Result<> timed(const std::function<Result<>()>& call, milliseconds most) {
     return result;
 }
 
-// The error counts the attempts since the first loss that the call still remembers. If the time
-// started anew, it forgets those before. The first session is no attempt.
+// The error counts the attempts since the time of the call has started. If it has started again,
+// the earlier ones are missing. The first session is not an attempt.
 void expect_all_sessions_counted(const DyingTarget& target, const Result<>& result) {
     expect_failed(result, ECONNRESET, "led to a session");
     ASSERT_FALSE(result);
@@ -98,7 +99,7 @@ void expect_all_sessions_counted(const DyingTarget& target, const Result<>& resu
     EXPECT_GE(std::stoul(attempts[1]), target.started_sessions() - 1) << result.error().text;
 }
 
-// The range of the call itself starts again in each session; one that was flushed is replayed.
+// In each new session the call sends its own range again, and flushed ranges are replayed.
 TEST(DyingTarget, EachCallGivesUpInThePromisedTime) {
     static std::vector<std::byte> place(64);
     const std::vector<Call> calls = {
@@ -122,9 +123,9 @@ TEST(DyingTarget, EachCallGivesUpInThePromisedTime) {
             timed([&] { return call.make(pool); }, reconnect_timeout + one_try + busy);
         expect_failed(result, ECONNRESET, "led to a session that was lost before it had");
         EXPECT_GT(target.sessions(), 1U);
-        // A session that proves nothing does not shorten the pauses: 20, 40, 80 ms and so on.
+        // A session without progress does not reset the pauses, which are 20, 40, 80 ms and so on.
         EXPECT_LT(target.sessions(), 30U);
-        // What has failed stays failed.
+        // Later calls fail, too, without further attempts.
         const unsigned sessions = target.sessions();
         expect_all_calls_fail(pool, ECONNRESET, "led to a session");
         EXPECT_LE(target.sessions(), sessions + 1);
@@ -163,7 +164,7 @@ TEST(DyingTarget, CloseDoesNotWaitWithoutLimit) {
     expect_failed(closed, ECONNRESET, "the limit of rpmem_close()");
 }
 
-// The session is lost, and nothing is owed: no text may say otherwise.
+// The session is lost after everything was acknowledged, and the error must not state otherwise.
 TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
     DyingTarget target({Life{good_answer, 1000}, Life{no_answer, 0}});
     Pool& pool = target.open();
@@ -173,8 +174,8 @@ TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
     expect_failed(closed, ECONNRESET, "every write was acknowledged");
 }
 
-// Each session acknowledges the first frame of the call, the first session too, and the call sends
-// it again: that is nothing new, and must not start the time anew.
+// Each session acknowledges the first frame of the call, and the next session gets it again. That
+// must not start the time again.
 TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
     static std::vector<std::byte> place(large_pool_size);
     const std::vector<Call> calls = {
@@ -197,8 +198,7 @@ TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
 }
 
 // The second range contains the first one, which is dropped when the replay fails. Nothing was
-// acknowledged, so the time must not start anew: the error counts every session since the first
-// loss.
+// acknowledged, so the time must not start again.
 TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     DyingTarget target({Life{}});
     Pool& pool = target.open();
@@ -208,8 +208,8 @@ TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     expect_all_sessions_counted(target, result);
 }
 
-// A range that is acknowledged is not replayed again, so a lane with several of them gets through
-// one session after the other.
+// An acknowledged range is not replayed again, so a lane with many ranges needs several sessions,
+// but completes.
 TEST(DyingTarget, ReplayedRangesAreProgress) {
     constexpr unsigned ranges = 12;
     DyingTarget target({Life{no_answer, 1}, Life{good_answer, 4}, Life{good_answer, 1000}});
@@ -220,7 +220,7 @@ TEST(DyingTarget, ReplayedRangesAreProgress) {
         succeeded(timed([&] { return pool.drain(0, 0); }, reconnect_timeout + one_try + busy)));
 }
 
-// A daemon that lives and does not answer: the flood must not keep the call from noticing.
+// The daemon is alive, but does not answer. Its heartbeats must not extend the timeout.
 TEST(DyingTarget, AFloodOfHeartbeatsIsNoAnswer) {
     for (const Call& call : {Call{"rpmem_set_attr", set_attributes},
                              Call{"rpmem_close", [](Pool& pool) { return pool.close(); }}}) {
@@ -232,7 +232,7 @@ TEST(DyingTarget, AFloodOfHeartbeatsIsNoAnswer) {
     }
 }
 
-// The bytes of one ack come so slowly that all of them take far longer than an operation may.
+// The whole ack would take far longer than the timeout of an operation.
 TEST(DyingTarget, AnAckByteByByteIsNoProgress) {
     DyingTarget target({Life{.answer = {.pause = operation_timeout / 8}}});
     Pool& pool = target.open(milliseconds(0));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every call says of a session that is over: one errno for one fact, and the first reason.
+// Tests the errors of every call after the session has ended, with a scripted daemon and a real
+// lane. The test fails if a failed medium, a timeout or a loss is reported with another errno value
+// or without its reason, if a later reason replaces the first one, if a call does not notice a
+// loss, or if librpmem(7) lists other errno values of an open pool.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 
 #include <future>
@@ -24,15 +27,15 @@ void expect_told(const Result<>& result) {
 TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
     for (const Call& call : calls_on_a_lane()) {
         if (std::string(call.name) == "rpmem_flush" || std::string(call.name) == "rpmem_drain")
-            continue; // they wait for nothing
+            continue; // these do not wait
         SCOPED_TRACE(call.name);
         ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
             end.say(wire::encode(failure()));
-            end.hear_the_end(); // the session is over, though the channel is not
+            end.hear_the_end(); // the channel stays open
         });
         Pool& pool = scripted.open();
         if (std::string(call.name) == "rpmem_read") {
-            ASSERT_TRUE(pool.flush(0, 64, 0, 0)); // for which a read waits
+            ASSERT_TRUE(pool.flush(0, 64, 0, 0)); // the script begins with this frame
         }
         const auto before = Deadline::Clock::now();
         expect_told(call.make(pool));
@@ -41,7 +44,7 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
     }
 }
 
-// The message has come, though the daemon takes no request any more.
+// The message has arrived, and then the daemon has closed its input.
 TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         greet(end, test::scripted_capabilities);
@@ -70,7 +73,7 @@ TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
     }
 }
 
-// One thread waits for its lane, another one for an answer that the message takes the place of.
+// One thread waits for its lane, another one for a response. The message arrives instead of both.
 TEST(FailedMedium, IsToldToAllWhoWait) {
     ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
         end.hear_request();
@@ -93,7 +96,7 @@ TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
     expect_told(Pool::open(memory.arguments(), nullptr, daemon.settings()).map([](const auto&) {}));
 }
 
-// Of protocol 0.1, or of an earlier version of this project: its text is all that there is.
+// A daemon of protocol 0.1 or of an earlier version of this project only sends a text.
 TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
     ScriptedPool scripted = ScriptedPool::that_waits(
         [](const DaemonEnd& end) {
@@ -121,7 +124,7 @@ TEST(LostSession, TheFirstReasonStays) {
     expect_all_calls_fail(pool, ECONNRESET, "RPMEM_OPERATION_TIMEOUT");
 }
 
-// The daemon takes the request, and says nothing.
+// The daemon reads the request and does not respond.
 TEST(LostSession, ARequestIsNotWaitedForLongerThanAnOperation) {
     for (const Call& call : {Call{"rpmem_set_attr", set_attributes},
                              Call{"rpmem_close", [](Pool& pool) { return pool.close(); }}}) {
@@ -140,10 +143,10 @@ TEST(LostSession, ARequestIsNotWaitedForLongerThanAnOperation) {
     }
 }
 
-// Nobody has noticed yet: calls that have nothing to wait for look.
+// A call that has nothing to wait for checks for a loss, too.
 TEST(LostSession, IsFoundByEachCall) {
     for (Call call : all_calls()) {
-        if (std::string(call.name) == "rpmem_flush") // of a range, it may wait for others
+        if (std::string(call.name) == "rpmem_flush") // with a range it might wait for room
             call.make = [](Pool& pool) { return pool.flush(0, 0, 0, 0); };
         SCOPED_TRACE(call.name);
         std::promise<void> opened;
@@ -153,7 +156,7 @@ TEST(LostSession, IsFoundByEachCall) {
         EXPECT_EQ(scripted.problem_of_script(), "");
         const bool closes = std::string(call.name) == "rpmem_close";
         Result<> result = call.make(pool);
-        // The channel's other end may be a moment behind.
+        // The end of the channel may arrive a moment later.
         const Deadline deadline(script_patience);
         while (result && !closes && !deadline.passed())
             result = call.make(pool);
@@ -168,7 +171,7 @@ Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Poo
     return call(scripted.open(short_time));
 }
 
-// A persist waits for an answer when the script begins.
+// The script begins when a persist waits for an answer.
 Result<> persist_during(const ScriptedPool::Script& script) {
     ScriptedPool scripted = ScriptedPool::that_waits(script);
     return scripted.open(short_time).persist(0, 64, 0, 0);
@@ -184,7 +187,7 @@ Result<> refused_with(wire::Status status) {
         set_attributes);
 }
 
-// The first word of each row between the lines that begin and end the table.
+// Returns the first word of each row of the table.
 std::set<std::string> names_in_manual() {
     std::ifstream page(ERRNO_TABLE);
     std::set<std::string> names;
@@ -199,12 +202,12 @@ std::set<std::string> names_in_manual() {
     return names;
 }
 
-// The table of librpmem(7): each errno value of a call on an open pool, and how it comes about.
+// Compares with the table in librpmem(7), which lists the errno values of calls on an open pool.
 TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
     const auto stay = [](const DaemonEnd& end) { end.hear_the_end(); };
     const auto fail_medium = [](const DaemonEnd& end) { end.say(wire::encode(failure())); };
     const auto misuse = [](Pool& pool) { return pool.drain(1, 0); };
-    // They depend on this process, and are looked at elsewhere.
+    // These depend on this process, and other tests check them.
     std::set<std::string> names{"EPERM", "EPROTO", "ECONNREFUSED", "EFAULT", "EMFILE", "ENOMEM"};
     const auto comes_about = [&](int code, const char* name, const Result<>& result) {
         expect_failed(result, code, "");

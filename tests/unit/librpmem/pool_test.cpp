@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of a whole pool make of their lanes, as a recording target sees it.
+// Tests the calls of a pool with two lanes over libfabric. The target records what arrives in its
+// memory and in messages. The test fails if rpmem_close() does not first send all that was flushed,
+// if it succeeds without an answer or removes the pool, if a strict range is written directly, or
+// if a core dump lacks the memory of the pool.
 #include "librpmem/pool.hpp"
 #include "tests/support/dumped_pages.hpp"
 #include "tests/support/recording_daemon.hpp"
@@ -72,8 +75,7 @@ TEST(RecordedPool, CoreDumpsHaveItsMemory) {
     EXPECT_TRUE(pool->close());
 }
 
-// A target gets relaxed ranges by writes, which may be cut anywhere, and strict
-// ones in messages.
+// A direct write may be cut anywhere, so only relaxed ranges may use it.
 TEST(RecordedPool, StrictRangesGoInMessages) {
     struct Row {
         const char* name;

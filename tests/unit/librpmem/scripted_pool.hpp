@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on a target that is a script (see tests/support/scripted_daemon.hpp) and one lane.
+// A pool of the library on a scripted daemon (see tests/support/scripted_daemon.hpp) with one real
+// lane, and every call of the API on it.
 #pragma once
 
 #include "common/wire/medium_failure.hpp"
@@ -17,7 +18,7 @@ struct FreedMemory {
     void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-// What the library asks for when it opens the pool.
+// The memory of the application, and the arguments to open the pool with it.
 struct ScriptedMemory {
     std::size_t size = scripted_pool_size;
     std::unique_ptr<std::byte, FreedMemory> bytes{
@@ -31,14 +32,14 @@ inline wire::InBandAttributes in_band_to(std::uint32_t port) {
     return {port, wire::PersistMethod::general_purpose, 0, 0, 1};
 }
 
-// A frame has come: the lane is connected, and a call waits for the answer.
+// Waits for a frame. Then the lane is connected, and a call may wait for the answer.
 inline void await_message(const FrameTarget& lane) {
     const Deadline deadline(script_patience);
     while (lane.messages() == 0 && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// A pool that is open, whose daemon goes on with a script, and whose lane answers as it is told.
+// A pool whose daemon runs a script after it was opened, and whose lane sends given answers.
 class ScriptedPool {
 public:
     using Script = std::function<void(DaemonEnd&)>;
@@ -60,13 +61,13 @@ public:
                   await_message(target_);
               then(end);
           }) {}
-    // Of which no call is answered; the script begins when one waits.
+    // The lane answers nothing. The script begins when a call waits.
     static ScriptedPool that_waits(Script then,
                                    std::uint64_t capabilities = test::scripted_capabilities) {
         return ScriptedPool(std::move(then), no_answer, capabilities, Begins::when_a_call_waits);
     }
 
-    // TIME: for an operation.
+    // TIME is the operation timeout.
     Pool& open(std::chrono::milliseconds time = script_patience) {
         Settings settings = daemon_.settings();
         settings.operation_timeout = time;
@@ -113,7 +114,7 @@ inline void expect_failed(const Result<>& result, int code, const std::string& w
     ASSERT_TRUE(failed(result, code, words));
 }
 
-// Every call tells the same of a pool that is lost.
+// Expects that every call on a lost pool fails with this error, which begins with its name.
 inline void expect_all_calls_fail(Pool& pool, int code, const std::string& words) {
     for (const Call& call : all_calls()) {
         SCOPED_TRACE(call.name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane of protocol 0.1 sends, and in which order: as a target sees it that remembers all of
-// it.
+// Tests lanes of protocol 0.1 over libfabric. A recording target keeps every message and every
+// change of its memory. The test fails if ranges arrive out of the order of the calls, if a byte is
+// not made durable, if a word is cut, if an older write replaces a newer one, or if an invalid
+// answer is accepted.
 #include "librpmem/lanes/fabric_lanes.hpp"
 #include "tests/support/bare_target.hpp"
 #include "tests/support/recorded_lane.hpp"
@@ -34,10 +36,10 @@ struct Call {
 
 struct Sequence {
     const char* name;
-    std::vector<Call> calls; // of ranges apart from each other
+    std::vector<Call> calls; // with disjoint ranges
 };
 
-// Offsets are odd where a range may be cut.
+// Ranges that may be cut have odd offsets.
 const std::vector<Sequence> sequences{
     {"small flush, persist", {{What::flush, 64, 64}, {What::persist, 8192, 64}}},
     {"small flush, relaxed persist", {{What::flush, 64, 64}, {What::relaxed_persist, 8192, 64}}},
@@ -73,7 +75,7 @@ public:
         : recorded_(method.writes_are_durable, pool_size_of(sequence), slow_target,
                     test::fabric_patience, max_strict),
           method_(method), calls_(sequence.calls) {
-        // No byte is 0, which the target has everywhere: each is seen when it comes.
+        // The memory of the target contains zeros, so the arrival of each byte can be seen.
         std::ranges::fill(recorded_.pool(), std::byte{1});
     }
 
@@ -146,7 +148,7 @@ private:
         return code;
     }
 
-    // What came of a call is there before anything of the next.
+    // Expects that all bytes of a call arrived before any byte of the next call.
     void expect_order() const {
         for (std::size_t i = 0; i + 1 < made_.size(); ++i) {
             std::size_t last = 0;
@@ -164,7 +166,7 @@ private:
                 if (is_of_next)
                     first = std::min(first, at);
             }
-            // The target cannot tell in which order writes came that it sees together.
+            // The target cannot tell the order of direct writes that it finds at the same time.
             if (in_messages) {
                 EXPECT_LT(last, first) << "the range at " << made_[i + 1].offset
                                        << " came before the one at " << made_[i].offset;
@@ -172,7 +174,7 @@ private:
         }
     }
 
-    // The target has been told of every byte, when it was there.
+    // Expects that the target was asked to make every byte durable after its arrival.
     void expect_durable() const {
         std::string there(recorded_.target().pool().size(), no);
         std::string durable = there;
@@ -192,7 +194,8 @@ private:
                             std::ranges::count(made_, What::deep_persist, &Call::what)));
     }
 
-    // All of the calls up to deep_persist number NUMBER.
+    // Expects that deep_persist number NUMBER has its range, and that all ranges up to it are
+    // durable.
     void expect_deep(const Recorded& entry, const std::string& durable, std::size_t number) const {
         for (const Call& call : made_) {
             EXPECT_TRUE(is_whole(durable, call))
@@ -205,7 +208,7 @@ private:
         }
     }
 
-    // A message ends where its range does, or between words.
+    // Expects that a message begins and ends where its range does, or between words.
     void expect_whole_words() const {
         for (const Recorded& entry : record_) {
             if (entry.mode != PersistMode::inline_data)
@@ -223,7 +226,7 @@ private:
         }
     }
 
-    // One for each byte of the pool.
+    // The states of a byte of the pool.
     static constexpr char no = 0;
     static constexpr char yes = 1;
     static bool is_whole(const std::string& bytes, const Call& call) {
@@ -234,7 +237,7 @@ private:
     RecordedLane recorded_;
     const Method& method_;
     const std::vector<Call>& calls_;
-    std::vector<Call> made_; // of them, those that send a range
+    std::vector<Call> made_; // the calls that send a range
     Record record_;
 };
 
@@ -244,12 +247,12 @@ TEST(LaneOrder, IsThatOfTheCalls) {
             SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
             for (const bool slow_target : {false, true})
                 Performance(*method, sequence, slow_target, DirectRanges{}.strict).run();
-            // As over sockets, where messages bring no more: long ranges are written.
+            // Over sockets a message holds no more, so longer strict ranges are written directly.
             Performance(*method, sequence, true, wire::inline_size_of_0_1).run();
         }
 }
 
-// The target copies the older bytes late.
+// The target copies the data of messages late.
 TEST(LaneOrder, ANewerWriteIsNotOverwritten) {
     for (const bool appliance : {false, true}) {
         SCOPED_TRACE(appliance);
@@ -257,7 +260,7 @@ TEST(LaneOrder, ANewerWriteIsNotOverwritten) {
         auto& pool = recorded.pool();
         for (const std::byte value : {std::byte{1}, std::byte{2}}) {
             std::ranges::fill(pool, value);
-            const bool relaxed = value == std::byte{2}; // by a write
+            const bool relaxed = value == std::byte{2}; // written directly
             ASSERT_EQ(recorded.lane().flush(8192, 5000, relaxed), 0);
         }
         ASSERT_EQ(recorded.lane().drain(), 0);
@@ -265,7 +268,7 @@ TEST(LaneOrder, ANewerWriteIsNotOverwritten) {
     }
 }
 
-// The target answers nothing: one message is sent, and none beyond it.
+// Without an answer, only one message is sent.
 TEST(LaneOrder, OneMessageIsUnderWay) {
     RecordedLane recorded(false, 64 * kibibyte, false, std::chrono::milliseconds(200));
     recorded.target().withhold_answers(true);
@@ -275,7 +278,6 @@ TEST(LaneOrder, OneMessageIsUnderWay) {
         recorded.target().wait_until([&](const Record& record) { return record.size() == 1; }));
 }
 
-// Answers that break the rules: the library's lanes get them from a bare libfabric peer.
 Settings settings() {
     Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
     settings.operation_timeout = test::fabric_patience;
@@ -283,7 +285,7 @@ Settings settings() {
     return settings;
 }
 
-// What a persist of 64 bytes comes to when ANSWER is all that the target says.
+// Returns the result of a persist of 64 bytes, to which a bare libfabric peer sends ANSWER.
 int persist_answered_by(std::vector<std::byte> answer) {
     const test::BareTarget target(std::move(answer));
     std::vector<std::byte> pool(4096);
@@ -310,7 +312,7 @@ std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
 }
 
 TEST(HostileAnswer, AGoodOneIsTaken) {
-    // The daemon of 1.12.1 leaves the flags as they come.
+    // The daemon of 1.12.1 returns the flags of the request.
     for (const std::uint32_t flags : {0U, 2U, 77U})
         EXPECT_EQ(persist_answered_by(bytes_of({flags, 0})), 0);
 }
@@ -320,7 +322,7 @@ TEST(HostileAnswer, IsForAnotherLaneOrHasAnotherSize) {
         EXPECT_EQ(persist_answered_by(bytes_of({1, lane})), EBADMSG) << lane;
     for (const std::size_t size : {1U, 4U, 7U})
         EXPECT_EQ(persist_answered_by(bytes_of({1, 0}, size)), EBADMSG) << size;
-    // The provider refuses what does not fit the buffer.
+    // The provider refuses what does not fit into the buffer.
     for (const std::size_t size : {9U, 64U})
         EXPECT_NE(persist_answered_by(bytes_of({1, 0}, size)), 0) << size;
 }

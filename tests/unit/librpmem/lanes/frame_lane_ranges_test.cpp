@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranges a lane names: in the frames of a deep persist beyond 4 GiB, and as those that must
-// be sent again after a loss. Only RDMA and very large pools come here otherwise.
+// Tests the frames of a deep persist of more than 4 GiB, and the ranges that a lane reports as
+// unconfirmed. A stub connection keeps the headers, because real lanes would need a very large pool
+// or RDMA. The test fails if a frame misses a part of the range, or if a lost session would not
+// replay what was not acknowledged.
 #include "librpmem/lanes/frame_lane.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/stub_connection.hpp"
@@ -13,7 +15,7 @@ using test::StubConnection;
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t page = 4096;
 
-// The ends of a lane whose pool is an address and no memory: nothing reads it.
+// A lane whose pool is an address without memory, because the stub does not read the data.
 struct StubLane {
     explicit StubLane(std::size_t size, bool is_appliance = false)
         : lane(std::unique_ptr<transport::LaneConnection>(connection),
@@ -28,7 +30,7 @@ struct StubLane {
                reinterpret_cast<std::byte*>(page), {-1, [] { return true; }},
                std::chrono::milliseconds(1000)) {}
 
-    StubConnection* connection = new StubConnection; // the lane's
+    StubConnection* connection = new StubConnection; // owned by the lane
     FrameLane lane;
 };
 
@@ -64,7 +66,7 @@ Ranges unconfirmed(const FrameLane& lane) {
     return ranges;
 }
 
-// Until a read has confirmed them, they may be on their way.
+// Until a read has confirmed them, direct writes may still be in transit.
 TEST(LaneRanges, WhatTheDeviceWroteIsUnconfirmedUntilItIsRead) {
     StubLane stub(gibibyte, true);
     ASSERT_EQ(stub.lane.flush(page, 5 * page, true), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A daemon that breaks the rules can end its session, and nothing else. Whatever it says instead of
-// what it should, the call says so, names the target, and returns.
+// Tests the library with a scripted daemon that sends malformed, incomplete and unexpected messages
+// on the control channel and on a lane. The test fails if a call hangs or succeeds, if its error
+// has another errno value or does not name the cause, or if a refused request ends the session.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 
 namespace rpmem::test {
@@ -15,7 +16,7 @@ std::string as_text(const wire::Bytes& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// MESSAGE with a big-endian number of SIZE bytes at OFFSET.
+// Returns MESSAGE with VALUE as the big-endian number of SIZE bytes at OFFSET.
 std::string with_field(const wire::Bytes& message, std::size_t offset, std::size_t size,
                        std::uint64_t value) {
     std::string changed = as_text(message);
@@ -36,7 +37,7 @@ struct Saying {
     const char* words;
 };
 
-// SAYING comes in the place of a hello.
+// The daemon sends SAYING instead of a hello.
 void expect_no_session(const Saying& saying) {
     SCOPED_TRACE(saying.name);
     const ScriptedDaemon daemon([&](const DaemonEnd& end) { end.say(saying.bytes); });
@@ -68,7 +69,7 @@ TEST(HostileDaemon, AbsurdHellos) {
         expect_no_session(saying);
 }
 
-// Nothing is as large as such a daemon wants it.
+// The library must not request as much as this daemon allows.
 TEST(HostileDaemon, HelloOfLimitsWithoutLimit) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         end.say(wire::encode_initial_status(wire::hello_status));
@@ -92,7 +93,7 @@ TEST(HostileDaemon, CapabilitiesThatNobodyKnowsAreNotTaken) {
               (wire::all_capabilities & ~wire::capability_tls) | wire::all_conditions);
 }
 
-// SAYING comes in the place of the response to OPEN.
+// The daemon sends SAYING instead of the response to OPEN.
 void expect_no_pool(const Saying& saying, std::uint64_t capabilities) {
     SCOPED_TRACE(saying.name);
     const ScriptedDaemon daemon([&](const DaemonEnd& end) {
@@ -149,7 +150,7 @@ TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
                              {"text", changed(40, 4, 5), EBADMSG, "path"},
                              {"short", as_text(good).substr(0, good.size() - 1), EBADMSG, "size"}})
         expect_no_pool(saying, test::scripted_capabilities);
-    // From a daemon that did not say that it would.
+    // The daemon did not offer this message.
     expect_no_pool({"not agreed", as_text(good), EBADMSG, "violated the protocol"},
                    test::scripted_capabilities & ~wire::capability_medium_failure);
 }
@@ -178,7 +179,7 @@ TEST(HostileDaemon, AnswersOnALane) {
         ScriptedPool scripted([](const DaemonEnd& end) { end.hear_the_end(); },
                               {.is_good = false, .bytes = answer.bytes});
         Pool& pool = scripted.open();
-        // A wrong checksum is damage on the way, and no fault of the daemon.
+        // A wrong checksum is damage in transit, and not a protocol violation.
         const bool is_damaged = answer.bytes == garbage;
         expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET,
                       is_damaged ? "bytes were altered in transit" : "violated the protocol");
@@ -207,7 +208,7 @@ TEST(HostileDaemon, MessagesWithoutARequest) {
     }
 }
 
-// The daemon hangs within a message, of which nobody can say yet what it is.
+// The daemon hangs within a message, before its type has arrived.
 TEST(HostileDaemon, HalfAnUnaskedMessage) {
     ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
         end.say(std::string(4, '\0'));
@@ -217,7 +218,7 @@ TEST(HostileDaemon, HalfAnUnaskedMessage) {
     expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "did not arrive within 2000 ms");
 }
 
-// ASK is answered with SAYING; what was not a refusal ends the session.
+// The daemon responds to ASK with SAYING. GOES_ON states that the session can be used afterwards.
 void expect_answer(const Call& ask, const Saying& saying, bool goes_on) {
     SCOPED_TRACE(std::string(ask.name) + ": " + saying.name);
     ScriptedPool scripted([&](const DaemonEnd& end) {
@@ -248,7 +249,7 @@ TEST(HostileDaemon, AnswersToRequests) {
                  {"half", as_text(*good).substr(0, 8), ECONNRESET, "ended"},
                  {"nothing", "", ECONNRESET, "ended"}})
             expect_answer(*ask, saying, false);
-    // Refused is not lost.
+    // A refusal of SET_ATTR does not end the session.
     expect_answer(set, {"refused", with_field(set_response, 0, 4, 12), EACCES, "refused"}, true);
     expect_answer(close, {"refused", with_field(close_response, 0, 4, 6), EREMOTEIO, "refused"},
                   false);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session whose target is slow must not hold up the thread that beats for all pools. A scripted
-// daemon leaves a request without its answer, or ends while its standard error stays open, and the
-// calls of the heartbeat thread must return at once. They waited for the request, or for the end of
-// the error text, before.
+// Tests a session that two threads use. A scripted daemon delays the response to a request, and
+// meanwhile another thread asks for notices, as the heartbeat thread does for all pools. The test
+// fails if that thread waits for the response.
 #include "librpmem/session/session.hpp"
 #include "tests/support/scripted_daemon.hpp"
 

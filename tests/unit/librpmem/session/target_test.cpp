@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests how the library parses a target, which commands it gives to ssh(1), and which addresses its
+// lanes try. Nothing connects. The test fails if a target is parsed otherwise, if a word could
+// reach ssh or the remote shell as an option or a command, if an error text keeps control
+// characters, or if lanes would connect to an address that only the target has named.
 #include "common/base/io.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/lane_addresses.hpp"
@@ -14,7 +18,7 @@ struct Good {
     const char* text;
     const char* user;
     const char* host;
-    unsigned port; // 0: none
+    unsigned port; // 0 if TEXT has none
 };
 void PrintTo(const Good& good, std::ostream* out) { *out << good.text; }
 
@@ -54,8 +58,8 @@ TEST_P(BadTargets, AreNamedInTheError) {
 
 using Words = std::vector<std::string>;
 
-// Those of 1.12.1, which wrappers named in RPMEM_SSH parse, and then what undoes settings of
-// ssh_config(5) that are for people.
+// The arguments of 1.12.1 come first, because wrappers in RPMEM_SSH parse them. The options undo
+// settings of ssh_config(5) for interactive logins.
 TEST(SshArguments, OverrideWhatIsForPeople) {
     const auto expected = [](Words words, const Words& end) {
         for (const char* const option :
@@ -92,7 +96,7 @@ TEST(RemoveCommand, OthersAreQuotedForTheShell) {
     EXPECT_EQ(remove_command("r", "", false, false), "r --remove ''");
 }
 
-// The error text of a channel whose command has written TEXT to its standard error.
+// Returns the error text of a channel whose command has written TEXT to its standard error.
 std::string error_text_after(std::string_view text) {
     auto pipe = make_pipe();
     EXPECT_TRUE(pipe && write_fully(pipe->write_end.get(), std::as_bytes(std::span(text)),
@@ -107,7 +111,7 @@ TEST(Channel, LinesOfTheErrorTextAreJoined) {
     EXPECT_EQ(error_text_after(""), "");
 }
 
-// Found by the fuzz target session: a delete character was let through.
+// The fuzz target `session` has found that a delete character was not removed.
 TEST(Channel, TheErrorTextCommandsNoTerminal) {
     EXPECT_EQ(error_text_after("a\x1b[2Jb\r\x07"
                                "c\x7f"
@@ -127,7 +131,7 @@ std::optional<std::vector<HostAddress>> told(const Texts& texts) {
 struct Case {
     const char* name;
     LoginFacts arrival;
-    std::optional<SshDestination> ssh; // what it says if it is asked
+    std::optional<SshDestination> ssh; // the output of ssh -G
     bool is_asked;
     Texts tried;
     Texts not_tried;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests how the library reads its settings from an environment that the test provides. The test
+// fails if a setting has another default value or ignores a valid value, if an invalid value is
+// accepted or its warning does not name the variable, or if an empty variable causes a warning.
 #include "librpmem/settings/settings.hpp"
 #include "tests/support/expect.hpp"
 
@@ -17,7 +20,7 @@ Settings read(const Variables& variables) {
     });
 }
 
-// MEMBER is DEFAULT_VALUE without the variable NAME, and GIVEN with TEXT in it.
+// Expects that MEMBER is DEFAULT_VALUE without the variable NAME, and GIVEN if it is TEXT.
 template <typename T>
 void expect_setting(const char* name, const char* text, T Settings::*member,
                     const std::type_identity_t<T>& default_value,
@@ -39,7 +42,7 @@ TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
     expect_setting("RPMEM_SSH_KNOWN_HOSTS", "/my/hosts", &S::ssh_known_hosts, "", "/my/hosts");
     expect_setting("RPMEM_CMD", " rpmemd -c a | b c||", &S::commands, Commands{"rpmemd"},
                    Commands{"rpmemd -c a", "b c"});
-    // The end of a line would end the command before what rpmem_remove() adds to it.
+    // A newline would end the command before the arguments that rpmem_remove() appends.
     expect_setting("RPMEM_CMD", "rpmemd -c a\n", &S::commands, Commands{"rpmemd"},
                    Commands{"rpmemd -c a"});
     expect_setting("RPMEM_OFFER", "option", &S::offer, wire::OfferForm::variable,

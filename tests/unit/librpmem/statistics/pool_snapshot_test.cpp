@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the counters of a pool and the snapshots that other processes read from their file. The
+// test fails if a snapshot has wrong sums or differences, if another process can change or truncate
+// the counters of this one, if a child made by fork(2) has them mapped, or if a file that is no
+// valid statistics file is accepted.
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <fcntl.h>
@@ -63,7 +67,7 @@ TEST(PoolSnapshot, DifferenceIsWhatHappenedBetween) {
     EXPECT_EQ(between.facts.reconnects, 2);
 }
 
-// Whoever can open it through /proc can do no harm with it.
+// Another process of the user can open the file through /proc.
 TEST(PoolCounterFile, IsSealed) {
     const PoolCounters counters = counters_of(1);
     EXPECT_NE(::ftruncate(counters.fd(), 0), 0);
@@ -94,7 +98,7 @@ TEST(PoolCounterFile, IsNotMappedInChildren) {
     EXPECT_EQ(status, 0);
 }
 
-// Another process may show anything under the name.
+// Another process may have any contents in a file of that name.
 TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
     const struct {
         const char* name;
@@ -109,7 +113,7 @@ TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
          [](auto& header) { header.size_of_lane -= 8; }},
         {"no length of a tick", lanes_begin + sizeof(LaneCounters),
          [](auto& header) { header.facts.nanoseconds_of_tick = 0; }},
-        // Sparse, and as long as it says.
+        // The file has the size for these lanes, but is sparse.
         {"lanes for days", lanes_begin + std::size_t{100000} * sizeof(LaneCounters),
          [](auto& header) { header.facts.lane_count = 100000; }},
         {"too many lanes", lanes_begin + sizeof(LaneCounters),

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the parser of known_hosts files for logins by libssh2. Lines are given as text, and hashed
+// names were made by ssh-keygen(1). The test fails if a line applies to the wrong name, if a
+// negated or revoked entry is missed, or if a pattern of many stars takes exponential time.
 #include "librpmem/session/ssh2/known_hosts.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +9,7 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// The lines of TEXT that are about NAME.
+// Returns the numbers of the lines of TEXT that apply to NAME.
 std::vector<std::size_t> lines(std::string_view text, const std::string& name) {
     std::vector<std::size_t> found;
     for (const KnownKey& key : known_keys(text, "file", name)) {
@@ -66,7 +69,7 @@ TEST(KnownHosts, Patterns) {
     EXPECT_EQ(lines(text, "abcb"), Lines{});
 }
 
-// Bounded work, whatever the file says.
+// The work is bounded by the product of the sizes of the pattern and the name.
 TEST(KnownHosts, APatternOfManyStars) {
     std::string pattern;
     for (int i = 0; i < 2000; ++i)
@@ -75,7 +78,7 @@ TEST(KnownHosts, APatternOfManyStars) {
     EXPECT_EQ(lines(pattern + " ssh-rsa A\n", std::string(3000, 'a')), Lines{1});
 }
 
-// Made by ssh-keygen -H.
+// The first two lines were made by ssh-keygen -H.
 TEST(KnownHosts, HashedNames) {
     const std::string_view text =
         "|1|mT6dDSUVYeRS2Uqx53hOBTax6HY=|sgtp84Hhhsqx/O4wDFsns3N+yLk= ssh-ed25519 AAAA\n"
