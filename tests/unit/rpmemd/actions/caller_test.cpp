@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client of a long action, by real pipes: whether it is still there, and the list of ranges
-// that it sends, which has a deadline and limits.
+// Tests the client of a long action with real pipes: whether it is still there, and the list of
+// excluded ranges that it sends. The test fails if a malformed, endless or late list is accepted or
+// blocks the action, or if the end of the client is missed or reported too early.
 #include "common/base/io.hpp"
 #include "rpmemd/actions/caller.hpp"
 #include "tests/support/expect.hpp"
@@ -63,7 +64,8 @@ TEST(Except, AreManyAtMost) {
     EXPECT_TRUE(failed(read_text(text + "\n", 60s), EINVAL, "more than 4194304 excluded ranges"));
 }
 
-// A client that sends nothing, half a line, or a byte now and then: the deadline is for all of it.
+// The client sends nothing, an incomplete list, or a byte from time to time. The deadline is that
+// of the whole list.
 TEST(Except, HaveADeadline) {
     for (const std::string text : {"", "0 4096", "0 4096\n"}) {
         const auto pipe = test::value_of(make_pipe());
@@ -107,7 +109,7 @@ TEST(TheCaller, IsThereUntilNobodyReadsItsOutput) {
     EXPECT_TRUE(caller.is_gone());
 }
 
-// rpmemd --digest NAME </dev/null, by hand.
+// The user runs rpmemd --digest NAME </dev/null.
 TEST(TheCaller, MayHaveNoInput) {
     const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     auto out = test::value_of(make_pipe());

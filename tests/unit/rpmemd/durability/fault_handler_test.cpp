@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults in the memory of a pool, in a child of the test: it ends, and its record says why.
+// Tests the handler of faults in the memory of a pool. A child maps a file and accesses the mapping
+// beyond the end of the file, or stores to it without permission. The test fails if the child
+// survives, does not report the part, offset and cause, or handles other faults, too.
 #include "common/base/io.hpp"
 #include "common/base/quiet_thread.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
@@ -20,7 +22,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t mapping_size = 4 * page;
 
 struct Death {
-    int status = 0; // of waitpid(2)
+    int status = 0; // see waitpid(2)
     std::string error;
     std::string output;
     std::string log;
@@ -40,15 +42,15 @@ UniqueFd file_of(std::size_t bytes) {
     return file;
 }
 
-// The cause, room for the offset, and an end.
+// Returns a message with the cause, room for the offset, and one more byte.
 std::vector<std::byte> message_of(const PartInMemory&, FaultCause cause) {
     std::vector<std::byte> message(10, std::byte{'.'});
     message[0] = static_cast<std::byte>('0' + static_cast<char>(cause));
     return message;
 }
 
-// A child maps a part from BEGIN on, beyond the end of the file, and does FAULT with the memory.
-// The file has one page less than mapping_size.
+// A child maps a part from the offset BEGIN on, beyond the end of the file, and calls FAULT with
+// the memory. The file is one page shorter than mapping_size.
 template <typename Fault>
 Death die_of(Fault fault, const char* log_prefix = "<3>", std::size_t begin = 0) {
     const UniqueFd part = file_of(mapping_size - page);
@@ -65,7 +67,7 @@ Death die_of(Fault fault, const char* log_prefix = "<3>", std::size_t begin = 0)
             {{"/pools/part1", memory, mapping_size, begin, part.get()}},
             {error.get(), output.get(), std::move(log), log_prefix, message_of, 1});
         fault(memory);
-        ::_exit(42); // what was to be a fault was none
+        ::_exit(42); // there was no fault
     }
     Death death;
     ::waitpid(child, &death.status, 0);
@@ -92,7 +94,7 @@ void expect_record(const Death& death, const std::string& place,
     EXPECT_TRUE(test::contains(death.error, describe(cause)));
 }
 
-// Like each line of a log file: when, which process, how severe.
+// Without a prefix, the line begins like every line of a log file.
 TEST(FaultInThePool, ALineOfALogFileHasTimeProcessAndLevel) {
     const Death death =
         die_of([](volatile std::byte* memory) { memory[mapping_size - 1] = std::byte{1}; }, "");
@@ -115,18 +117,18 @@ TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
     expect_record(
         die_of([](volatile std::byte* memory) { static_cast<void>(memory[mapping_size - 1]); }),
         "16383");
-    // In which signals are blocked, as in those of the workers.
+    // Signals are blocked in the threads of workers.
     expect_record(
         die_of([](volatile std::byte* memory) {
             start_without_signals([=] { memory[mapping_size - page] = std::byte{1}; }).join();
         }),
         "12288");
-    // Memory that may not be written is SIGSEGV.
+    // A store to read-only memory raises SIGSEGV.
     expect_record(die_of([](std::byte* memory) {
                       ::mprotect(memory, page, PROT_READ);
                       *const_cast<volatile std::byte*>(memory) = std::byte{1};
                   }),
-                  "0", FaultCause::no_space); // all of the file is a hole
+                  "0", FaultCause::no_space); // the whole file is a hole
     expect_record(die_of([](std::byte* memory) {
                       std::memset(memory, 1, mapping_size - page);
                       ::mprotect(memory, page, PROT_READ);
@@ -155,7 +157,7 @@ TEST(FaultInThePool, TheOffsetIsThatInTheFile) {
                   "12296");
 }
 
-// Of AddressSanitizer, whose own report is the default action.
+// With AddressSanitizer the default action is its report.
 #ifndef __SANITIZE_ADDRESS__
 TEST(FaultInThePool, OtherFaultsHaveTheDefaultAction) {
     const Death elsewhere = die_of([](std::byte* memory) {

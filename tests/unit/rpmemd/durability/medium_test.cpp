@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a medium remembers of its failures, and what it asks of a Device DAX. The session ends with
-// the first failure, and its text names the part that an operator must replace.
+// Tests the failures that a medium reports, and the deep flushes of a Device DAX, for which a file
+// replaces deep_flush of sysfs. The test fails if a later failure replaces the first one, if a
+// truncated or removed part is missed or not named, if deep_persist() does not write to that file,
+// or if its error is lost.
 #include "common/base/deep_flush.hpp"
 #include "rpmemd/durability/failure_latch.hpp"
 #include "tests/support/expect.hpp"
@@ -60,7 +62,7 @@ TEST(Medium, APartWithoutANameIsRemoved) {
     EXPECT_TRUE(contains(medium.failure_text(), path + " was removed or replaced"));
 }
 
-// The file deep_flush of a region: each deep flush writes a "1" to its beginning.
+// A deep flush writes "1" to the beginning of the file deep_flush of the region.
 TEST(Medium, DeepPersistAsksTheRegionOfADeviceDax) {
     const GuardedPool pool;
     const UniqueFd region(::memfd_create("deep_flush", MFD_CLOEXEC));

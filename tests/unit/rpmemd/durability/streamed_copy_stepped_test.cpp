@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The power may fail between any two instructions of a copy. Here a child copies, and is looked at
-// after each of them.
+// Tests that a power failure between any two instructions of a copy cannot tear a word. ptrace(2)
+// steps a child through the copy, and the test examines the shared memory after each instruction.
+// The test fails if an aligned word of 8 bytes is ever written in part.
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
 
@@ -26,7 +27,7 @@ using Copy = void (*)(std::byte*, std::span<const std::byte>);
 constexpr std::uint64_t before = 0;
 constexpr std::uint64_t after = ~before;
 
-// Memory that a child has, too. At the begin of a page.
+// A page that is shared with child processes.
 class SharedWords {
 public:
     SharedWords()
@@ -51,7 +52,7 @@ private:
     void* place_;
 };
 
-// A child that stops before it copies SIZE bytes to PLACE.
+// Starts a child that stops before it copies SIZE bytes to PLACE.
 pid_t start(Copy copy, std::byte* place, std::size_t size) {
     static const std::vector<std::byte> data(2048, std::byte{0xff});
     const pid_t child = ::fork();
@@ -64,20 +65,20 @@ pid_t start(Copy copy, std::byte* place, std::size_t size) {
     return child;
 }
 
-// Lets CHILD take one step. False: it has ended.
+// Executes one instruction of CHILD. Returns false if it has ended.
 bool step(pid_t child) {
     int status = 0;
     return ::ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) == 0 &&
            ::waitpid(child, &status, 0) == child && WIFSTOPPED(status);
 }
 
-// Steps through a copy of SIZE bytes to OFFSET of a cache line. Zero, or a word that was half
-// written at some time.
+// Steps through a copy of SIZE bytes to OFFSET in a cache line. Returns a word that was written in
+// part at some time, or 0.
 std::uint64_t torn_word(Copy copy, std::size_t offset, std::size_t size) {
     const SharedWords memory;
     const std::size_t first_whole = (offset + 7) / 8;
     const auto words = memory.words().first((offset + size) / 8).subspan(first_whole);
-    copy(memory.at(2048), std::span(memory.at(0), 256)); // finds its functions before children do
+    copy(memory.at(2048), std::span(memory.at(0), 256)); // binds its functions before the fork
     const pid_t child = start(copy, memory.at(offset), size);
     ::waitpid(child, nullptr, 0);
     std::uint64_t torn = 0;
@@ -93,7 +94,7 @@ std::uint64_t torn_word(Copy copy, std::size_t offset, std::size_t size) {
     return torn;
 }
 
-// Few sizes and offsets: with a sanitizer there are many steps.
+// There are only a few sizes and offsets, because with a sanitizer a copy has many steps.
 void expect_whole_words(Copy copy, std::initializer_list<std::size_t> sizes) {
     for (const std::size_t size : sizes)
         for (const std::size_t offset : std::to_array<std::size_t>({0, 8, 53, 56}))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies by whole words, and past the caches. Which stores libpmem makes depends on the processor;
-// CMakeLists.txt runs these tests once more with fewer of its instructions.
+// Tests the copies by whole words and past the caches, at every offset and length, and while a
+// thread reads the destination. CMakeLists.txt repeats the tests of streamed copies with variables
+// that make libpmem use other stores. The test fails if a byte is wrong or outside of the range, or
+// if a reader sees a word that was written in part.
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
 #include "tests/support/expect.hpp"
@@ -18,8 +20,8 @@ void streamed(std::byte* place, std::span<const std::byte> bytes) {
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t word_size = sizeof(std::uint64_t);
 
-// One length to every offset of the destination in a cache line, from every offset of the source in
-// a word; with guards of a cache line and more.
+// Copies LENGTH bytes to every offset in a cache line, from every offset in a word. There are guard
+// bytes on both sides of the destination.
 void copy_everywhere(Copy copy, std::span<const std::byte> source, std::size_t length) {
     alignas(cache_line) static std::array<std::byte, 512> destination;
     static std::array<std::byte, 512> expected;
@@ -37,10 +39,10 @@ void copy_everywhere(Copy copy, std::span<const std::byte> source, std::size_t l
 void copy_every_length(Copy copy, std::size_t longest) {
     alignas(cache_line) std::array<std::byte, 320> source;
     for (std::size_t i = 0; i < source.size(); ++i)
-        source[i] = static_cast<std::byte>(i % 89 + 1); // none is as the guards are
+        source[i] = static_cast<std::byte>(i % 89 + 1); // never a guard byte
     for (std::size_t length = 0; length <= longest; ++length) {
         copy_everywhere(copy, source, length);
-        if (testing::Test::HasFatalFailure()) // one is enough to look at
+        if (testing::Test::HasFatalFailure()) // one failure is enough
             return;
     }
 }
@@ -48,7 +50,7 @@ void copy_every_length(Copy copy, std::size_t longest) {
 TEST(StreamedCopy, EveryOffsetAndLength) { copy_every_length(streamed, 300); }
 TEST(WordCopy, EveryOffsetAndLength) { copy_every_length(copy_words, 40); }
 
-// Copies SIZE bytes, all ones and all zeros in turn, without a pause in which nothing changes.
+// Copies SIZE bytes, alternately of zeros and of ones, without a pause.
 void write_rounds(Copy copy, std::byte* place, std::size_t size, unsigned rounds) {
     const std::array<std::vector<std::byte>, 2> sources{
         std::vector<std::byte>(size), std::vector<std::byte>(size, std::byte{0xff})};
@@ -56,8 +58,8 @@ void write_rounds(Copy copy, std::byte* place, std::size_t size, unsigned rounds
         copy(place, sources[round % 2]);
 }
 
-// A reader that looks on while SIZE bytes at OFFSET of a cache line change never sees half of a
-// word. It looks at the ends only, as often as it can: that is where less than a line is copied.
+// Reads the first and the last whole word while SIZE bytes at OFFSET in a cache line are copied.
+// Only at the ends less than a cache line is copied.
 void look_on(Copy copy, std::size_t offset, std::size_t size, unsigned rounds) {
     alignas(cache_line) static std::array<std::uint64_t, 64 * 1024 / word_size + 8> memory;
     memory.fill(0);
@@ -82,8 +84,8 @@ void look_on(Copy copy, std::size_t offset, std::size_t size, unsigned rounds) {
     ASSERT_EQ(memory[last], memory[first]);
 }
 
-// Offset and size: with a word before the first whole line, behind the last one, both, neither, and
-// with bytes that are no whole word. libpmem copies a word alone in a line by two stores.
+// Offsets and sizes with a word before the first whole cache line, after the last one, both,
+// neither, and with bytes that are no whole word. libpmem would copy a single word with two stores.
 constexpr std::pair<std::size_t, std::size_t> copied_ranges[] = {
     {0, 1024}, {56, 1032}, {0, 1032}, {56, 1040}, {8, 1024}, {24, 1064}, {3, 1029}, {53, 1035}};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After any failure of the medium no lane acknowledges anything, even where its own ranges are
-// durable: the initiator must not go on with a pool of which something is lost.
+// Tests a ServedLane after the medium has failed in a part that another lane uses. The frames come
+// from a stub connection, and the recorder makes pmem_msync() fail. The test fails if the lane
+// still acknowledges ranges of an intact part, because the initiator would then continue with a
+// damaged pool.
 #include "rpmemd/lanes/served_lane.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/recorder/recorder.hpp"
@@ -24,7 +26,7 @@ protected:
     ServedLaneOnAFailedMedium() { Recorder::instance().reset(); }
     ~ServedLaneOnAFailedMedium() override { Recorder::instance().reset(); }
 
-    // For a range of the part on persistent memory, which never fails.
+    // Serves a write to the part on persistent memory, which cannot fail.
     bool serve_persist() {
         connection_->deliver({{.type = FrameType::write,
                                .flags = wire::frame_flag::answer_wanted,
@@ -38,7 +40,7 @@ protected:
         return static_cast<std::size_t>(
             std::ranges::count(connection_->posted(), FrameType::ack, &FrameHeader::type));
     }
-    // A persist of another lane fails.
+    // Makes a persist of another lane fail.
     void fail_the_other_part() {
         Recorder::instance().fail({.call = "pmem_msync", .path = "", .number = 0, .code = ENOSPC});
         ASSERT_EQ(pool_.medium().persist(pool_.begin() + pool_size / 2, 64), ENOSPC);
@@ -46,7 +48,7 @@ protected:
 
     GuardedPool pool_{pmem_and_file};
     WorkerCounters counters_;
-    StubConnection* connection_ = new StubConnection; // the lane's
+    StubConnection* connection_ = new StubConnection; // owned by the lane
     ServedLane lane_{0,
                      std::unique_ptr<transport::LaneConnection>(connection_),
                      terms,

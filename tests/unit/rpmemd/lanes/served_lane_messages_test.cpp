@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages on a lane of protocol 0.1, good ones and such that break the rules: the daemon gets them
-// from a bare libfabric peer.
+// Tests how the daemon serves messages of protocol 0.1, which a bare libfabric peer sends. The test
+// fails if a valid message is not answered, if a malformed one or a range outside the pool does not
+// end the lane with an error text, or if a byte outside the range or of a read-only pool is
+// written.
 #include "tests/unit/lanes/visit.hpp"
 
 #include <limits>
@@ -17,7 +19,7 @@ TEST(LaneMessage, GoodOnesAreServed) {
     EXPECT_EQ(visit.pool.begin()[191], std::byte{1});
 }
 
-// A store to the pool would end the process, as it would end a daemon that maps it PROT_READ.
+// The pool is mapped read-only as in the daemon, so a store would end the process.
 struct ReadOnlyVisit : Visit {
     ReadOnlyVisit() : Visit(inline_size, one_file, true) {
         if (::mprotect(pool.begin(), pool_size, PROT_READ) != 0)
@@ -70,7 +72,7 @@ TEST(LaneMessage, OfAModeThatIsNotKnown) {
     EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
 }
 
-// A peer may agree on messages that carry no data.
+// A peer may agree on messages without inline data.
 TEST(LaneMessage, WithoutRoomForData) {
     Visit visit(0);
     visit.send(visit.message(PersistMode::persist_written, 0, pool_size), message_header);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer was told is durable must be so, whatever the page cache and the caches of the
-// processor hide. The recorder stands for libpmem and the kernel: see
-// tests/support/recorder/recorder.hpp.
+// Tests what is durable when a served lane of protocol 0.1 answers, on media of several kinds. The
+// recorder keeps an image of what would survive a power failure. The test fails if an answer comes
+// before its range is durable, if a deep persist does not reach a device, if an error of the medium
+// is answered, or if pages that a device has written are not marked as changed.
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/lanes/visit.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 
 using test::Recorder;
 
-constexpr std::size_t max_data = 8 * inline_size; // that a message of these tests has
-// Long enough for an answer that does not wait to come before.
+constexpr std::size_t max_data = 8 * inline_size; // inline data of a message
+// An answer that does not wait for the medium arrives earlier.
 constexpr std::chrono::milliseconds slow(20);
 
 const std::vector<Share> two_files{{pool_size / 2, false}, {pool_size / 2, false}};
@@ -31,7 +32,7 @@ const Medium media[] = {{"one file", one_file},
                         {"pmem and a file", pmem_and_file},
                         {"a file and pmem", file_and_pmem}};
 
-// A lane to a pool of which the recorder keeps an image.
+// A lane to a pool, of which the recorder keeps an image.
 class RecordedVisit : public Visit {
 public:
     explicit RecordedVisit(const std::vector<Share>& shares) : Visit(max_data, shares) {
@@ -42,14 +43,14 @@ public:
     RecordedVisit(const RecordedVisit&) = delete;
     RecordedVisit& operator=(const RecordedVisit&) = delete;
 
-    // Sends a message for RANGE, which it brings, or which the peer has written before.
+    // Sends a message for RANGE. It carries the data, or the peer has written them directly before.
     void send_for(PersistMode mode, const Range& range) {
         const bool brings = mode == PersistMode::inline_data;
         if (!brings)
             write(range);
         send(message(mode, range.offset, range.size), message_header + (brings ? range.size : 0));
     }
-    // As the peer's device does.
+    // Writes like the device of the peer.
     void write(const Range& range) { std::memset(pool.begin() + range.offset, 1, range.size); }
     [[nodiscard]] bool is_durable(const Range& range) const {
         return pool.begin()[range.offset] == std::byte{1} &&
@@ -57,8 +58,8 @@ public:
     }
 };
 
-// Sizes on both sides of what is streamed; offsets that leave a head and a tail of a cache line,
-// and half of the pool at either side.
+// The sizes are below and above the minimum of streamed copies. The offsets cut cache lines, pages
+// and the border between two parts.
 constexpr Range ranges[] = {{0, 8},
                             {130, 13},
                             {page - 3, 7},
@@ -86,7 +87,7 @@ TEST(RecordedLane, WhatAnAnswerConfirmsIsDurableWhenItComes) {
         }
 }
 
-// Past the caches of the platform: flush and drain are not enough.
+// A deep persist must pass the caches of the platform, for which flush and drain do not suffice.
 TEST(RecordedLane, DeepPersistAsksTheDeviceOfEachPart) {
     for (const Medium& medium : media) {
         SCOPED_TRACE(medium.name);
@@ -119,15 +120,15 @@ struct Refusal {
     const char* call;
     const std::vector<Share>& shares;
     PersistMode mode;
-    unsigned number = 1; // of the call that fails
+    unsigned number = 1; // the number of the call that fails
 };
 
-// Data in the first part and in the second one, as the last thing that fails.
+// The range is in both halves of the pool, so the failure may be in the first part or the second.
 TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
     const Refusal refusals[] = {{"pmem_msync", one_file, PersistMode::inline_data},
                                 {"pmem_msync", one_file, PersistMode::persist_written},
                                 {"pmem_msync", one_file, PersistMode::deep_persist},
-                                // What other pages of the same file need is asked of a second call.
+                                // The second part needs a second call.
                                 {"pmem_msync", two_files, PersistMode::persist_written, 2},
                                 {"pmem_msync", pmem_and_file, PersistMode::inline_data},
                                 {"pmem_msync", pmem_and_file, PersistMode::persist_written},
@@ -145,9 +146,9 @@ TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
     }
 }
 
-// As a kernel that writes back only pages which the processor has stored to: while this lives, the
-// pool is write-protected, and a store makes its page one of those. What a device writes, here by
-// another mapping of the file, does not.
+// Simulates a kernel that only writes back pages to which the processor has stored. The pool is
+// write-protected, and the fault of a store marks its page. A write by a device, here by pwrite(2),
+// marks nothing.
 class ChangedPages {
 public:
     explicit ChangedPages(std::byte* pool) : pool_(pool) {
@@ -170,7 +171,7 @@ public:
 private:
     void note(void* address) {
         const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(address) - pool_);
-        if (offset >= pool_size) { // another fault, which nobody has asked for
+        if (offset >= pool_size) { // a fault outside of the pool
             ::sigaction(SIGSEGV, &before_, nullptr);
             return;
         }
@@ -194,7 +195,7 @@ TEST(RecordedLane, PagesThatADeviceWroteAreMarkedBeforeTheyAreSynced) {
                 for (std::size_t i = 0; i < marked_in_time.size(); ++i)
                     marked_in_time[i] = changed.has(i * page);
         });
-        const Range range{2 * page - 8, page + 16}; // all of a page, and a bit of its neighbours
+        const Range range{2 * page - 8, page + 16}; // a page and 8 bytes of both neighbours
         const std::vector<std::byte> written(range.size, std::byte{1});
         ASSERT_EQ(::pwrite(visit.pool.fd(), written.data(), written.size(),
                            static_cast<off_t>(guard_size + range.offset)),
@@ -207,8 +208,8 @@ TEST(RecordedLane, PagesThatADeviceWroteAreMarkedBeforeTheyAreSynced) {
     }
 }
 
-// While it lives, libfabric has no room for the first COUNT answers. Both ends call through the
-// same table.
+// While this object exists, libfabric has no room for the first COUNT answers. Both ends use the
+// same table of functions.
 class FullQueue {
 public:
     FullQueue(fabric::Endpoint& end, int count)
@@ -229,7 +230,7 @@ private:
     using Inject = decltype(fi_ops_msg::inject);
     void put(Inject function) {
         real = default_;
-        // Tables of libfabric may lie in pages that the loader has made read-only.
+        // The table may be in pages that the loader has made read-only.
         auto* const begin =
             reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(table_) / page * page);
         ::mprotect(begin, 2 * page, PROT_READ | PROT_WRITE);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the eviction of sessions. Child processes hold the files of sessions and wait to be killed.
+// The test fails if a daemon of the initiator survives, if that of another one is killed, if the
+// record of the pool keeps its owner or that of another pool loses it, or if evict() does not end.
 #include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/registry/evict.hpp"
@@ -15,7 +18,7 @@
 namespace rpmem::target {
 namespace {
 
-// A process that writes down a session of OWNER, with the record of a pool, and waits to be ended.
+// A process with the files of a session of OWNER and of its pool. It waits to be killed.
 class Daemon {
 public:
     Daemon(const StateDirectory& directory, const Owner& owner, const std::string& pool,
@@ -37,7 +40,7 @@ public:
             ::kill(pid_, SIGKILL);
         ended_by();
     }
-    // The signal that ended it; reaped.
+    // Waits for the end of the process and returns the signal that ended it.
     int ended_by() {
         int status = 0;
         if (pid_ > 0)
@@ -85,7 +88,7 @@ protected:
 
 TEST_F(Evict, EndsTheDaemonAndTakesItsPools) {
     Daemon ours(directory_, digest_of(1), "pool-1");
-    Daemon again(directory_, digest_of(1), "pool-2"); // of the same initiator
+    Daemon again(directory_, digest_of(1), "pool-2"); // the same initiator
     Daemon other(directory_, digest_of(2), "pool-3");
     const auto evicted = value_of(evict(directory_, id_of(ours), default_part_mode, log_));
     EXPECT_EQ(evicted.pid, ours.pid());
@@ -98,7 +101,7 @@ TEST_F(Evict, EndsTheDaemonAndTakesItsPools) {
     EXPECT_TRUE(failed(evict(directory_, evicted.id, default_part_mode, log_), ENOENT));
 }
 
-// A session that was compromised could name the part of any pool.
+// A compromised session could name the part of any pool.
 TEST_F(Evict, ClearsNoClaimOfAnother) {
     const auto path = temporary_.path() / "part";
     std::ofstream(path) << "a part";
@@ -117,7 +120,7 @@ TEST_F(Evict, ClearsNoClaimOfAnother) {
     }
 }
 
-// Of protocol 0.1: all of them have the owner that nobody is.
+// Sessions of protocol 0.1 have an empty owner, which does not make them one initiator.
 TEST_F(Evict, EndsOneSessionWithoutAnOwner) {
     Daemon ours(directory_, Owner{}, "pool-1");
     Daemon other(directory_, Owner{}, "pool-2");
@@ -135,12 +138,13 @@ TEST_F(Evict, NobodyIsEndedForAWrongName) {
     EXPECT_EQ(owner_of("pool-1"), digest_of(1));
 }
 
-// A record that another process keeps locked does not make it run for ever, or busily.
+// While another process keeps a record locked, evict() must neither run for ever nor use up the
+// processor.
 TEST_F(Evict, GivesUpWhileAnotherHasARecordLocked) {
     constexpr std::chrono::milliseconds within(1500);
     Daemon ours(directory_, digest_of(1), "pool-1");
     auto kept = value_of(make_pool_file(directory_, "pool-2"));
-    ASSERT_TRUE(succeeded(kept.write(pool_record()))); // of the same owner
+    ASSERT_TRUE(succeeded(kept.write(pool_record()))); // the same owner
     const std::clock_t before = std::clock();
     EXPECT_TRUE(failed(evict(directory_, id_of(ours), default_part_mode, log_, within), EBUSY,
                        "try again"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fence ends the process that the kernel knows as the holder of a file, and no other, whatever
-// stands in the file.
+// Tests fence(), which kills the daemon of a session, with child processes that lock files. The
+// test fails if the process that holds the lock survives, even if it was stopped, or if a process
+// is killed that does not hold it, whatever the file contains.
 #include "rpmemd/registry/fence.hpp"
 #include "rpmemd/registry/lock_holder.hpp"
 #include "rpmemd/registry/sessions.hpp"
@@ -14,7 +15,7 @@
 namespace rpmem::target {
 namespace {
 
-// Waits for a signal, with the file of a session, or without.
+// A process that waits for a signal, with the file of a session or without one.
 class Child {
 public:
     explicit Child(const StateDirectory* directory) {
@@ -43,7 +44,7 @@ public:
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    // 0 while it lives, or the signal that ended it.
+    // Returns the signal that ended the process, or 0 if it is alive.
     [[nodiscard]] int ended_by() const {
         siginfo_t information{};
         EXPECT_EQ(
@@ -84,7 +85,7 @@ TEST_F(Fence, EndsTheProcessThatHoldsTheFile) {
     }
 }
 
-// Earlier versions believed a pid in the file, which a daemon that somebody has taken over writes.
+// Earlier versions used a process ID in the file, which a compromised daemon could write.
 TEST_F(Fence, DoesNotBelieveTheFile) {
     const Child victim(nullptr);
     auto file = value_of(make_session_file(directory_, session_record()));
@@ -94,7 +95,7 @@ TEST_F(Fence, DoesNotBelieveTheFile) {
     EXPECT_EQ(victim.ended_by(), 0);
 }
 
-// Whoever looks whether a session lives is never taken for its daemon.
+// A process that checks whether a session is alive must not be taken for its daemon.
 TEST_F(Fence, ALookIsNoHolder) {
     static_cast<void>(value_of(StateFile::make(directory_, "session-1")));
     const StateFile looks = only_file();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the records of pools in state-dir. The test fails if two pools share a file or one pool has
+// two, if two processes have it open, if the file of a closed pool is never removed, or if one is
+// removed that is in use, has no clean close, or records that the pool is behind.
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -12,7 +15,7 @@ namespace {
 
 class PoolFiles : public StateDirectoryTest {
 protected:
-    // One that was last seen AGO.
+    // Makes a file that was last used AGO.
     void make(const std::string& name, bool closed, std::chrono::seconds ago,
               std::int64_t behind_since = 0) const {
         PoolRecord record = pool_record();
@@ -28,7 +31,7 @@ protected:
     const StateDirectory directory_ = directory();
 };
 
-// By whatever name it is reached; an inode number that is used again is another file.
+// The path of the part does not matter. A reused inode number has another generation.
 TEST_F(PoolFiles, AreNamedByTheInodeOfTheFirstPart) {
     const auto name = value_of(pool_file_name({"/a/1", 1, 2, 3}));
     EXPECT_EQ(name, value_of(pool_file_name({"/b/2", 1, 2, 3})));

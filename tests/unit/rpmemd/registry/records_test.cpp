@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the bytes of the records of sessions and pools. The test fails if a record changes on its
+// way, if a torn, damaged or malformed one is accepted or hides the one before it, if an unknown
+// field or a later format is treated wrongly, or if a text of the peer keeps control characters.
 #include "rpmemd/registry/records.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -11,7 +14,7 @@ std::string slot_of(const Record& record, std::uint64_t sequence) {
     return {slot.begin(), slot.end()};
 }
 
-// A slot with TEXT and the checksum that it needs.
+// Returns a slot with TEXT and a valid checksum.
 std::string sealed(const std::string& text) {
     transport::Digest digest;
     EXPECT_TRUE(transport::sha256({transport::bytes_of(text)}, digest));
@@ -58,7 +61,7 @@ TEST(Records, NobodyHasWrittenToABlankFile) {
         EXPECT_FALSE(value_of(decode<PoolRecord>(std::string(size, '\0'))));
 }
 
-// A write that ends at any byte leaves the record before it.
+// A write that ends after any byte must leave the record before it.
 TEST(Records, AHalfWrittenOneLeavesTheOther) {
     const std::string old = slot_of(pool_record(1), 1);
     const std::string newer = slot_of(pool_record(2), 2);
@@ -71,7 +74,7 @@ TEST(Records, AHalfWrittenOneLeavesTheOther) {
         }
 }
 
-// A byte that was changed, or a file that ends early: never another record.
+// A changed byte or an early end must never give another record.
 TEST(Records, DamageIsNoticed) {
     const std::string good = slot_of(session_record(), 1);
     const std::size_t length = good.find('\n') + 1;
@@ -119,7 +122,7 @@ TEST(Records, WhatMakesNoSenseIsRefused) {
     EXPECT_TRUE(failed(decode<PoolRecord>(sealed(good)), EBADMSG)) << "a session is no pool";
 }
 
-// It may know something that this version would lose, as a set of members: nobody writes over it.
+// A later format may have contents that this version would lose, so it must not be overwritten.
 TEST(Records, ALaterFormatIsRefusedByItsNumber) {
     std::string text = text_of(slot_of(pool_record(), 1));
     text.replace(text.find("\"version\":2"), 11, "\"version\":3");
@@ -148,7 +151,7 @@ TEST(Records, FieldsOfLaterVersionsArePassedOver) {
     EXPECT_TRUE(value_of(decode<PoolRecord>(sealed(text))));
 }
 
-// Names come from the peer.
+// The peer provides the names.
 TEST(Records, LongAndStrangeTextsAreCutAndMadeHarmless) {
     SessionRecord record = session_record();
     record.pool_set = std::string(5000, '\xff');

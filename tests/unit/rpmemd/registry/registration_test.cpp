@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests when a session may resume a lost one, with the record of the pool in an attribute and, if
+// the file system has none, in state-dir. The test fails if a session resumes a pool that another
+// one may have written, if it writes without a claim, or if an unclean end is not reported.
 #include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
@@ -8,7 +11,7 @@
 #include <unistd.h>
 
 namespace {
-// Stands for a file system: 0, or the errno value of all its calls for attributes.
+// The errno value of all calls for attributes, or 0 if they work.
 int attribute_error = 0;
 } // namespace
 
@@ -51,7 +54,7 @@ protected:
     RegistrationTest() { attribute_error = GetParam(); }
     ~RegistrationTest() override { attribute_error = 0; }
     [[nodiscard]] static bool has_attributes() { return GetParam() == 0; }
-    // Writes VALUE in the place of the record.
+    // Overwrites the record with VALUE.
     void damage(const std::string& value) const {
         if (has_attributes())
             ASSERT_EQ(::setxattr(part_.path().c_str(), pool_attribute_name, value.data(),
@@ -71,7 +74,7 @@ protected:
                     std::filesystem::remove(file.path());
     }
 
-    // A session of one who may be known again by WHO.
+    // Starts a session of the initiator WHO.
     Attempt attempt(unsigned char who, std::uint64_t generation, const PoolUse& use,
                     bool read_only = false) {
         last_.emplace(path_, read_only, Log());
@@ -107,7 +110,7 @@ TEST_P(RegistrationTest, ALostSessionIsTakenUpAgain) {
     EXPECT_EQ(count_of_files(), has_attributes() ? 1U : 2U) << "of the session, and of the pool";
 }
 
-// Whoever wrote last is whom the record is of, also if its session ended in order.
+// The record is that of the last writer, even if its session was closed cleanly.
 TEST_P(RegistrationTest, WhatIsNotTheSameIsStale) {
     PoolUse made = use_;
     made.created = true;
@@ -115,7 +118,7 @@ TEST_P(RegistrationTest, WhatIsNotTheSameIsStale) {
     other_parts.parts[1].inode = 99;
     PoolUse other_system = use_;
     other_system.parts[1].file_system = 99;
-    PoolUse other_generation = use_; // its inode number was used again
+    PoolUse other_generation = use_; // a reused inode number
     other_generation.parts[1].inode_generation = 99;
     PoolUse other_headers = use_;
     other_headers.headers[1].creation_time = 99;
@@ -133,7 +136,6 @@ TEST_P(RegistrationTest, WhatIsNotTheSameIsStale) {
     EXPECT_TRUE(failed(attempt(alice, 3, use_).took_up, ESTALE, "another session"));
 }
 
-// No claim, no takeover.
 TEST_P(RegistrationTest, WithoutARecordTheyAreStale) {
     EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "no record"));
     expect_silent(attempt(alice, 0, use_));
@@ -142,7 +144,7 @@ TEST_P(RegistrationTest, WithoutARecordTheyAreStale) {
     EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "no record"));
 }
 
-// What cannot be read may be somebody's claim: nobody writes, and readers read.
+// A record that cannot be read may be the claim of another session. Only reading is allowed.
 TEST_P(RegistrationTest, ARecordThatCannotBeReadRefusesWriters) {
     expect_silent(attempt(alice, 0, use_));
     last_.reset();
@@ -160,7 +162,7 @@ TEST_P(RegistrationTest, AnErrorOfTheFileSystemRefusesWriters) {
     EXPECT_TRUE(succeeded(attempt(bob, 0, use_, true).took_up));
 }
 
-// The claim is at the inode: another name, another state-dir, and no state-dir meet it.
+// The attribute belongs to the inode, so it does not depend on the name or on state-dir.
 TEST_P(RegistrationTest, AnotherWriterIsNoticedWhateverItsStateDirectory) {
     if (!has_attributes())
         return;
@@ -187,7 +189,7 @@ TEST_P(RegistrationTest, AnotherWriterIsNoticedWhateverItsStateDirectory) {
     }
 }
 
-// A clean session of somebody else does not make the pool equal.
+// A session of another initiator that ends cleanly does not add what the lost one had not written.
 TEST_P(RegistrationTest, APoolThatMayBeBehindStaysSo) {
     expect_silent(attempt(alice, 0, use_));
     for (int session = 0; session < 3; ++session) {
@@ -203,7 +205,7 @@ TEST_P(RegistrationTest, APoolThatMayBeBehindStaysSo) {
     expect_silent(attempt(bob, 0, use_));
 }
 
-// A close of the same claim does: all that was repeated is there.
+// The session that resumes the lost one has replayed everything before it was closed.
 TEST_P(RegistrationTest, AnInitiatorThatCameBackAndClosedIsNotBehind) {
     expect_silent(attempt(alice, 0, use_));
     expect_silent(attempt(alice, 1, use_));
@@ -218,7 +220,7 @@ TEST_P(RegistrationTest, AnEarlierGenerationDoesNotComeBehindALaterOne) {
                        "its generation is 5, that of this session is 4"));
     std::optional<Registration> fifth;
     ASSERT_TRUE(succeeded(attempt(alice, 6, use_).took_up));
-    fifth.swap(last_); // is there still
+    fifth.swap(last_); // keeps that session
     EXPECT_TRUE(failed(attempt(alice, 5, use_).entered, EBUSY, "generation 6"));
     EXPECT_TRUE(succeeded(attempt(bob, 1, use_).entered)) << "another initiator's are its own";
 }
@@ -236,7 +238,7 @@ TEST_P(RegistrationTest, AnOpenEndIsTold) {
     expect_silent(attempt(bob, 0, made));
 }
 
-// A session that did not come to be has changed nothing.
+// A session that was not served has changed nothing.
 TEST_P(RegistrationTest, APoolIsGivenBackAsItWas) {
     expect_silent(attempt(alice, 0, use_));
     EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
@@ -257,7 +259,7 @@ TEST_P(RegistrationTest, WhoseHeadersWereChangedIsNotGivenBack) {
     EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "another session"));
 }
 
-// Between the two, the headers may be the old ones or the new ones.
+// Between before_change() and after_change(), the pool may have the old headers or the new ones.
 TEST_P(RegistrationTest, HeadersMayChange) {
     expect_silent(attempt(alice, 0, use_));
     last_->before_change();
@@ -270,7 +272,8 @@ TEST_P(RegistrationTest, HeadersMayChange) {
     expect_silent(attempt(alice, 3, use_));
 }
 
-// An earlier daemon could not be ended; and without an attribute nobody would notice a writer.
+// Without state-dir an earlier daemon cannot be ended. Without attributes, too, another writer
+// would not be noticed.
 TEST_P(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
     std::ofstream(temporary_.path() / "file") << "x";
     for (const auto& path :
@@ -302,7 +305,7 @@ TEST_P(RegistrationTest, TheHolderIsKnownByItsPoolSet) {
     EXPECT_FALSE(last_->holder("/pools/b.set"));
 }
 
-// Only then is it no use to wait for the pool.
+// Only if another initiator writes to the pool, waiting for it is useless.
 TEST_P(RegistrationTest, AnotherWriterIsKnownAsOne) {
     const struct {
         unsigned char asks;
@@ -319,7 +322,6 @@ TEST_P(RegistrationTest, AnotherWriterIsKnownAsOne) {
     }
 }
 
-// No writing without a durable claim.
 TEST_P(RegistrationTest, AClaimThatCannotBeStoredIsNoSession) {
     if (!has_attributes())
         return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state-dir, gone at the end, and records in which every field tells which one it is.
+// A temporary state-dir, and records whose fields have different values, so that exchanged fields
+// are found.
 #pragma once
 
 #include "rpmemd/registry/records.hpp"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the files of sessions in a real state-dir. The test fails if a live session is not listed,
+// if an ended one is listed or its file stays, if a file that cannot be read ends the list or is
+// removed while it is locked, or if one call removes too many files.
 #include "rpmemd/registry/sessions.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -30,8 +33,8 @@ TEST_F(Sessions, AreThereWhileTheirFilesAreLocked) {
     EXPECT_EQ(count_of_files(), 0U) << "what was left is removed";
 }
 
-// A session cannot remove its own file, because it is confined: the next one does. 65 000 files had
-// piled up, and a takeover took 2.6 s.
+// A confined session cannot remove its own file, so the next one does. With 65 000 such files a
+// takeover took 2.6 s.
 TEST_F(Sessions, ThoseThatHaveEndedAreRemovedByTheNext) {
     const auto lives = value_of(make_session_file(directory_, session_record(1)));
     for (std::size_t i = 0; i < max_removed + 1; ++i)
@@ -43,7 +46,7 @@ TEST_F(Sessions, ThoseThatHaveEndedAreRemovedByTheNext) {
     EXPECT_EQ(live().size(), 1U);
 }
 
-// Whatever is in it.
+// The contents do not matter.
 TEST_F(Sessions, UnlockedFilesAreRemoved) {
     for (const std::string& contents : {std::string(), std::string("x"), std::string(100000, 'y')})
         std::ofstream(path_ / fmt::format("session-{}", contents.size())) << contents;

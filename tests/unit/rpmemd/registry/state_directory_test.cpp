@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests how state-dir is created and opened, with real directories. The test fails if others may
+// write to it or own it, if a home directory is created, if a missing parent is not, if a path is
+// accepted that is no directory, or if the list of names is wrong.
 #include "rpmemd/registry/state_directory.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -23,7 +26,7 @@ TEST_F(StateDirectoryTest, IsMadeForItsUserAloneWithWhatIsMissing) {
     ASSERT_TRUE(succeeded(StateDirectory::open(path_ / ""))) << "a slash at the end";
 }
 
-// As the default below a home directory that does not exist.
+// The default state-dir is below the home directory, which may not exist.
 TEST_F(StateDirectoryTest, NoHomeDirectoryIsMade) {
     const auto home = temporary_.path() / "nonexistent";
     EXPECT_TRUE(failed(StateDirectory::open(home / ".local/state/rpmemd"), ENOENT,

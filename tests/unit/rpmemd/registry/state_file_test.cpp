@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the files of state-dir, which keep two records in two slots. The test fails if a write
+// touches the slot of the record before it, if a torn slot hides that record, if a file is used
+// that others may write to or that is not regular, if two can lock it, or if a full disk is missed.
 #include "rpmemd/registry/state_file.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -34,8 +37,7 @@ TEST_F(StateFileTest, KeepsTheLastTwoRecords) {
     EXPECT_EQ(value_of(opened.read<PoolRecord>())->generation, 9U);
 }
 
-// A loss of power may tear the slot that is being written: the record before it must be in the
-// other.
+// A power failure may tear the slot that is written. The record before it must be in the other one.
 TEST_F(StateFileTest, AWriteLeavesTheRecordBeforeItAlone) {
     auto made = value_of(StateFile::make(directory_, "one"));
     for (std::uint64_t generation = 1; generation < 6; ++generation) {

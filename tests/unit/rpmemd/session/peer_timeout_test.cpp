@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a silent peer is taken for dead. Time in which the daemon was stopped, or its machine
-// asleep, must not count: the peer may have spoken meanwhile.
+// Tests the timeout for messages of the peer, with durations instead of a clock. The test fails if
+// the timeout ends too early or too late, or if time counts during which the daemon was stopped or
+// its machine suspended, because the peer may have sent messages meanwhile.
 #include "rpmemd/session/peer_timeout.hpp"
 
 #include <gtest/gtest.h>

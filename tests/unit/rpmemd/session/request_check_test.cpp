@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which requests for a pool are refused before the pool is looked at. The initiators of this
-// project never ask for what they did not agree on, so that only a unit test sees these checks.
+// Tests the checks of a request for a pool that do not need the pool. Initiators of this project
+// never send such requests. The test fails if lanes without TLS, a provider that was not agreed on,
+// 0 lanes or too much inline data are granted, or if the status of a refusal changes on its way.
 #include "rpmemd/session/request_check.hpp"
 
 #include <gtest/gtest.h>
@@ -70,8 +71,8 @@ TEST(RequestCheck, LanesAndInlineDataAreBounded) {
                    std::to_string(UINT32_MAX));
 }
 
-// Each status has an errno value of its own within the daemon, so that none becomes another one on
-// its way to the response.
+// Within the daemon each status has its own errno value, so the response has the status of the
+// refusal.
 TEST(RequestCheck, TheStatusOfARefusalStays) {
     using wire::Status;
     for (const Status status :

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The record of a pool, an attribute of its first part, is written only while the session has the
-// pool's parts locked. Otherwise the next session could open the pool, and read a record that is
-// about to change. The recorder tells of each write: see tests/support/recorder/recorder.hpp.
+// Tests when a session writes the record of its pool, which is an attribute of the first part. The
+// recorder examines each write and makes syncs fail. The test fails if a record is written while
+// another session could open the pool, is not synced, states a clean close after a failure, or is
+// not restored after a failed open, or if a pool on persistent memory is not flushed.
 #include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/session/session.hpp"
@@ -53,7 +54,7 @@ protected:
             HandshakeResult{.agreement = {.lane_frames = true}, .transcript = std::nullopt},
             [] { return false; }, no_statistics_, log);
     }
-    // Nothing: there is none.
+    // Returns the attribute, or nothing if there is none.
     [[nodiscard]] std::optional<std::string> record() const {
         std::string value(max_pool_attribute_size, '\0');
         const auto size =
@@ -71,7 +72,7 @@ protected:
                                .pool_set = "pool.set"});
     }
     [[nodiscard]] bool opens() { return open(wire::Provider::tcp).has_value(); }
-    // The medium took a sync of the part after the last write of the record.
+    // Returns whether a sync of the part has succeeded after the last write of the record.
     [[nodiscard]] static bool last_record_is_durable() {
         bool is_durable = false;
         std::string part;
@@ -85,10 +86,10 @@ protected:
         }
         return is_durable;
     }
-    // How often the record was written since this was last asked.
+    // Returns how often the record was written since the last call.
     [[nodiscard]] unsigned writes() { return std::exchange(writes_, 0); }
     Configuration configuration_{};
-    SessionStatistics no_statistics_{"", log}; // no directory for them
+    SessionStatistics no_statistics_{"", log}; // without a directory
     std::optional<Session> session_;
 
 private:
@@ -119,7 +120,7 @@ TEST_F(RecordedSession, OpensAndClosesWhileThePartsAreLocked) {
     EXPECT_EQ(writes(), 1U);
 }
 
-// Nothing may follow a record that a loss of power could take back.
+// Nothing may be done after a record that a power failure could still undo.
 TEST_F(RecordedSession, EachRecordIsSyncedAsSoonAsItIsWritten) {
     ASSERT_TRUE(opens());
     ASSERT_TRUE(session_->set_attributes(golden_attributes(2, 0x80)));
@@ -152,19 +153,19 @@ TEST_F(RecordedSession, RemovesWhileThePartsAreLocked) {
 TEST_F(RecordedSession, GivesBackWhileThePartsAreLocked) {
     ASSERT_TRUE(opens());
     EXPECT_EQ(writes(), 1U);
-    session_.reset(); // no lane has come
+    session_.reset(); // no lane has connected
     EXPECT_EQ(writes(), 1U);
 }
 
-// The session has claimed the pool, and then finds that it cannot serve it. Without the earlier
-// record, the next session would report a pool that may be behind.
+// The session claims the pool before it finds that it cannot serve it. If the earlier record was
+// not restored, the next session would report that the pool may be behind.
 TEST_F(RecordedSession, APoolThatCannotBeServedIsGivenBack) {
     ASSERT_TRUE(opens());
     ASSERT_TRUE(session_->close(false));
     const auto closed = record();
     ASSERT_NE(closed, std::nullopt);
     configuration_.persist_apm = true;
-    configuration_.persist_general = false; // and the appliance method does not exist over tcp
+    configuration_.persist_general = false; // the appliance method does not exist over tcp
     start();
     static_cast<void>(writes());
     EXPECT_FALSE(opens());
@@ -172,8 +173,8 @@ TEST_F(RecordedSession, APoolThatCannotBeServedIsGivenBack) {
     EXPECT_EQ(record(), closed);
 }
 
-// With the appliance method nobody flushes. On a disk, what was acknowledged would be in the page
-// cache only.
+// With the appliance method no processor flushes. On a disk, acknowledged data would only be in the
+// page cache.
 TEST_F(RecordedSession, OnlyPersistentMemoryHasTheApplianceMethod) {
     configuration_.persist_apm = true;
     configuration_.sockets = true;
@@ -185,7 +186,7 @@ TEST_F(RecordedSession, OnlyPersistentMemoryHasTheApplianceMethod) {
                                                      : wire::PersistMethod::general_purpose);
 }
 
-// Then the pool is not what the session says that it is, and the record stays open.
+// The pool may lack acknowledged data, so its record must not state a clean close.
 TEST_F(RecordedSession, ACloseThatFailsDoesNotCloseTheRecord) {
     ASSERT_TRUE(opens());
     EXPECT_EQ(writes(), 1U);
@@ -197,12 +198,13 @@ TEST_F(RecordedSession, ACloseThatFailsDoesNotCloseTheRecord) {
     EXPECT_TRUE(test::contains(left.failure, "part0")) << left.failure;
 }
 
-// An initiator that is cut off does not hear of it, and neither would anybody else.
+// The initiator of a lost session does not get the failure, so the record must report it to the
+// next one.
 TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
     ASSERT_TRUE(opens());
     EXPECT_EQ(writes(), 1U);
     Recorder::instance().fail({.call = "fdatasync", .path = "part1", .number = 0, .code = EIO});
-    session_.reset(); // no lane has come
+    session_.reset(); // no lane has connected
     EXPECT_EQ(writes(), 2U) << "what was there before, and the failure";
     const PoolRecord left = value_of(decode_attribute(record().value()));
     EXPECT_TRUE(test::contains(left.failure, "part1")) << left.failure;
@@ -217,7 +219,7 @@ TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
     EXPECT_EQ(value_of(decode_attribute(record().value())).failure, left.failure);
 }
 
-// The next session would take the claim for one of a session that wrote.
+// The next session would take the claim for that of a session that has written.
 TEST_F(RecordedSession, AClaimThatIsNotDurableIsTakenBack) {
     Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 0, .code = EIO});
     EXPECT_FALSE(opens());
@@ -238,7 +240,7 @@ TEST_F(RecordedSession, AClaimThatIsNotDurableGivesWayToTheEarlierOne) {
     EXPECT_EQ(record(), closed);
 }
 
-// Run with PMEM_IS_PMEM_FORCE=1, as Pmem.IsFlushedByClose.
+// CTest runs these tests with PMEM_IS_PMEM_FORCE=1 as Pmem.IsFlushedByClose.
 class PmemRecordedSession : public RecordedSession {
 protected:
     void SetUp() override {
@@ -255,7 +257,7 @@ protected:
     }
 };
 
-// Its peer may have stored what it never waited for, and the pool is marked as closed.
+// The peer may have written data without waiting for them, and the pool is marked as closed.
 TEST_F(PmemRecordedSession, ASessionThatWasCutOffFlushesThePool) {
     ASSERT_TRUE(opens());
     Recorder::instance().reset();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the configuration files of the daemon: keys, default values, errors, overlays and $HOME,
+// and the installed sample. The test fails if a key or its default changes, if an invalid line is
+// accepted or not named, if the sample differs from the table, or if the file of others is read.
 #include "rpmemd/settings/configuration_file.hpp"
 #include "tests/support/expect.hpp"
 
@@ -9,7 +12,7 @@ namespace {
 
 Result<Layer> parse(std::string_view text) { return parse_configuration(text, "/etc/test.conf"); }
 
-// What LAYER says about NAME; empty: nothing.
+// Returns the value of NAME in LAYER, the error, or an empty text.
 std::string said(const Result<Layer>& layer, std::string_view name) {
     if (!layer)
         return layer.error().text;
@@ -22,7 +25,7 @@ Result<Configuration> resolve(const Layer& layer, std::string_view home) {
     return all ? Result<Configuration>(configuration_of(*all)) : Failure(all.error());
 }
 
-// What a file of this text makes of the defaults.
+// Returns the configuration from the file TEXT and the default values.
 Configuration configured(std::string_view text) {
     const auto layer = parse(text);
     const auto configuration =
@@ -34,7 +37,7 @@ Configuration configured(std::string_view text) {
     return *configuration;
 }
 
-// MEMBER is DEFAULT_VALUE without the key NAME, and GIVEN with TEXT behind it.
+// Expects that MEMBER is DEFAULT_VALUE without the key NAME, and GIVEN if the key has TEXT.
 template <typename T>
 void expect_key(const char* name, const char* text, T Configuration::*member,
                 const std::type_identity_t<T>& default_value,
@@ -98,12 +101,12 @@ TEST(ConfigurationFile, TheLastOfTwoCounts) {
     EXPECT_EQ(said(parse("log-level = err\nlog-level = info\n"), "log-level"), "info");
 }
 
-// The sample that is installed: for each row of the table what it is for, and the default.
+// The installed sample has the help text and the default value of each row of the table.
 TEST(ConfigurationFile, TheSampleIsTheTable) {
     std::string text = test::read_file(RPMEM_SAMPLE_CONFIGURATION);
     const auto layer = parse(text);
     ASSERT_TRUE(layer) << layer.error().text;
-    EXPECT_TRUE(layer->empty()); // all of it is commented out
+    EXPECT_TRUE(layer->empty()); // all settings are commented out
     for (const auto& [setting, store] : setting_table()) {
         const auto value = setting.default_value;
         std::string allowed = allowed_values(setting);
@@ -182,7 +185,8 @@ TEST(ConfigurationFile, LongestValue) {
     ASSERT_TRUE(test::failed(parse(longest + "x"), EINVAL, "4096 bytes"));
 }
 
-// Found by the fuzz target configuration_file: --check-config printed a line that was too long.
+// The fuzz target configuration_file has found that --check-config printed a line that was too
+// long.
 TEST(ConfigurationFile, HomeMakesAValueTooLong) {
     const std::string beyond(max_setting_size - std::string_view("$HOME/home/").size(), 'x');
     const auto fits = complete({{"poolset-dir", {"$HOME/" + beyond, "file:1"}}}, "/home/ab");
@@ -193,7 +197,7 @@ TEST(ConfigurationFile, HomeMakesAValueTooLong) {
         "after $HOME is replaced"));
 }
 
-// Found by the fuzz target configuration_file: the daemon tells such errors to terminals, too.
+// Found by the fuzz target configuration_file. Such an error may be printed to a terminal.
 TEST(ConfigurationFile, NoPartOfAMessageCommandsATerminal) {
     const auto expect_printable = [](const Result<Layer>& layer) {
         ASSERT_TRUE(test::failed(layer, EINVAL));
@@ -214,7 +218,7 @@ TEST(ConfigurationFile, NoPartOfAMessageCommandsATerminal) {
 TEST(Overlay, TheUpperLayerWinsWhereItSpeaks) {
     Layer lower;
     Layer upper;
-    // Every setting is given by the lower layer only, by the upper one only, or by both.
+    // Each setting is in the lower layer only, in the upper one only, or in both.
     std::size_t turn = 0;
     for (const auto& row : setting_table()) {
         if (turn % 3 != 1)
@@ -236,7 +240,7 @@ TEST(ConfigurationFile, ALogFileTurnsSyslogOffUnlessTheFileSaysOtherwise) {
     EXPECT_FALSE(configured("log-file = /tmp/log\n").use_syslog);
 }
 
-// What no file can say.
+// A file cannot contain these settings.
 TEST(Resolve, TheCommandLinesDefaults) {
     const auto configuration = configured("");
     EXPECT_EQ(configuration.remove, std::nullopt);
@@ -255,7 +259,7 @@ TEST(Resolve, HomeInPaths) {
     EXPECT_EQ(directory("$HOME", "/home/u"), "/home/u");
     EXPECT_EQ(directory("/srv$HOME/a$HOME", "/u"), "/srv/u/a/u");
     EXPECT_EQ(directory("/srv/$HOMEPAGE", "/u"), "/srv/$HOMEPAGE");
-    EXPECT_EQ(directory("$HOME", "/a/$HOME"), "/a/$HOME"); // replaced once, not for ever
+    EXPECT_EQ(directory("$HOME", "/a/$HOME"), "/a/$HOME"); // replaced once
     EXPECT_EQ(directory("/srv/pools", ""), "/srv/pools");
     const std::string invalid = std::to_string(EINVAL);
     EXPECT_EQ(directory("$HOME/pools", ""), invalid);
@@ -269,13 +273,13 @@ TEST(Resolve, APersistMethodIsNeeded) {
     EXPECT_TRUE(test::failed(resolve(layer, "/home/u"), EINVAL, "persist-general"));
     layer["persist-apm"] = {"yes", ""};
     EXPECT_TRUE(resolve(layer, "/home/u"));
-    layer["direct-access"] = {"no", ""}; // then only this node can make anything persistent
+    layer["direct-access"] = {"no", ""}; // then the appliance method is impossible
     EXPECT_FALSE(resolve(layer, "/home/u"));
     layer["persist-general"] = {"yes", ""};
     EXPECT_TRUE(resolve(layer, "/home/u"));
 }
 
-// Whoever can write to a configuration file decides which files the daemon touches.
+// A user who can write to the configuration file decides which files the daemon accesses.
 TEST(ConfigurationFile, OfOthersIsRefused) {
     const test::TemporaryDirectory directory;
     const auto file = directory.path() / "rpmemd.conf";

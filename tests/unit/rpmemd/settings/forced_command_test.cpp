@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests what a client may request through a key with a forced command. The commands are texts, as
+// in SSH_ORIGINAL_COMMAND. The test fails if a command that librpmem or rpmemctl sends is refused
+// or misunderstood, if any other text is accepted, or if a request is granted that the options of
+// the key do not allow.
 #include "rpmemd/settings/forced_command.hpp"
 #include "tests/support/expect.hpp"
 
@@ -82,7 +86,7 @@ std::string repeated(const std::string& text, std::size_t times) {
     return all;
 }
 
-// Ways to ask for more than a client may have.
+// Attempts to request more than a client may.
 const std::vector<std::string> refused_commands = texts(
     "", " ", " rpmemd", "sh", "rpmemd2", "xrpmemd", "rpmemd/", "rpmemd/sh", "rpmemd ", "rpmemd;sh",
     "rpmemd; sh", "rpmemd|sh", "rpmemd&sh", "rpmemd && sh", "rpmemd >x", "rpmemd <x",
@@ -125,7 +129,7 @@ TEST(ClientCommand, AllElseIsRefused) {
     }
 }
 
-// Every text of a few pieces, whatever it is, is refused or says what it looks like.
+// Every text of up to 4 pieces is refused or means what it looks like.
 TEST(ClientCommand, NoMixtureOfPiecesMeansMoreThanItSays) {
     const std::vector<std::string> pieces = {"rpmemd",   " ",  " --remove", " --probe",
                                              " --force", " a", "'",         "\'",
@@ -159,11 +163,12 @@ struct Forced {
     bool restricted;
     bool allow_remove;
     std::optional<std::string> original;
-    int code;           // of the refusal; 0: none
-    bool warned;        // the client's command was ignored
-    bool may_delete;    // afterwards
-    std::string remove; // afterwards
-    bool probe;         // afterwards
+    int code;    // errno value of the refusal, or 0
+    bool warned; // the client's command was ignored
+    // The resulting configuration:
+    bool may_delete;
+    std::string remove;
+    bool probe;
 };
 
 TEST(ForcedCommand, SettlesWhatTheClientGets) {
@@ -197,7 +202,6 @@ TEST(ForcedCommand, SettlesWhatTheClientGets) {
     }
 }
 
-// Which actions a key may ask for.
 TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
     struct Key {
         bool forced, restricted, allow_admin, read_only;
@@ -232,8 +236,8 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
         }
 }
 
-// A path in a pool set file is a trap for the file that somebody makes there later. Names are
-// resolved when the files are made, see pool_set_lookup_test.cpp.
+// A path in a pool set file could name a file that somebody creates later. Names are resolved when
+// the files are created, see pool_set_lookup_test.cpp.
 TEST(ForcedCommand, CreatesNoPathsOfItsOwn) {
     for (const char* text : {"rpmemd --create-set a --size 5 --part /srv/a",
                              "rpmemd --create-set a --size 5 --set-only",
@@ -245,14 +249,14 @@ TEST(ForcedCommand, CreatesNoPathsOfItsOwn) {
             configuration.allow_admin = true;
             EXPECT_TRUE(test::failed(admit(text, configuration), EACCES, "this login may not use"));
             EXPECT_TRUE(configuration.stays_beneath);
-            Configuration open{}; // of one who logs in without a command
+            Configuration open{}; // a login without a forced command
             open.action = configuration.action;
             EXPECT_TRUE(test::succeeded(admit(nullptr, open)));
             EXPECT_FALSE(open.stays_beneath);
         }
 }
 
-// Who has a pool is for those who may see sessions.
+// Only administrators may see which session has a pool.
 TEST(ForcedCommand, SessionsAreForAdministrators) {
     for (const bool allow_admin : {true, false}) {
         Configuration configuration{};
@@ -283,7 +287,7 @@ TEST(ForcedCommand, ContradictionsAreRefused) {
     EXPECT_FALSE(admit("rpmemd --remove a", reads));
 }
 
-// A wrapper in ForceCommand that logs the client's command and runs it in a shell.
+// A wrapper in ForceCommand may log the client's command and run it in a shell.
 TEST(ForcedCommand, WhoRunsTheClientsCommandRefusesNothing) {
     Configuration removes{};
     removes.remove = "a";
@@ -293,7 +297,7 @@ TEST(ForcedCommand, WhoRunsTheClientsCommandRefusesNothing) {
     evicts.action = ActionRequest{.verb = Verb::evict, .name = "a"};
     EXPECT_TRUE(test::succeeded(admit("rpmemd --evict a", evicts)));
     EXPECT_TRUE(evicts.sees_sessions);
-    // What the client did not ask for is not its own.
+    // This action is not the one that the client has requested.
     Configuration other{};
     other.remove = "b";
     EXPECT_TRUE(test::failed(admit("rpmemd --remove a", other), EACCES, "or ForceCommand in sshd"));

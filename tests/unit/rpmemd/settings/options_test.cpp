@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the command line of the daemon, and how options, environment, the user's file and the
+// system's file override each other. The test fails if an option or its error changes, if a lower
+// layer overrides a higher one, if --check-config prints another value or source, or if parsing
+// writes to standard output.
 #include "rpmemd/settings/configuration_file.hpp"
 #include "rpmemd/settings/options.hpp"
 #include "tests/support/expect.hpp"
@@ -22,7 +26,7 @@ protected:
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
         auto result = parse_command_line(static_cast<int>(argv.size()), argv.data(), environment_);
-        EXPECT_EQ(testing::internal::GetCapturedStdout(), ""); // it belongs to the protocol
+        EXPECT_EQ(testing::internal::GetCapturedStdout(), ""); // reserved for the protocol
         EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
         return result;
     }
@@ -31,7 +35,7 @@ protected:
         return std::get<Configuration>(test::value_of(run(arguments)));
     }
 
-    // The error's code; its text must contain SAYS.
+    // Returns the errno value of the error, whose text must contain SAYS, or 0.
     [[nodiscard]] int refused(const std::vector<std::string>& arguments,
                               const std::string& says) const {
         const auto result = run(arguments);
@@ -128,10 +132,10 @@ TEST_F(Options, TheEnvironmentStandsBetweenFilesAndCommandLine) {
     ::setenv("RPMEM_SPIN_TIME", "7", 1);
     EXPECT_EQ(configured({}).spin_time, 7U);
     EXPECT_EQ(configured({"--spin-time", "8"}).spin_time, 8U);
-    ::setenv("RPMEM_SPIN_TIME", "", 1); // as if it was not set
+    ::setenv("RPMEM_SPIN_TIME", "", 1); // equal to an unset variable
     EXPECT_EQ(configured({}).spin_time, 6U);
     EXPECT_TRUE(configured({}).warnings.empty());
-    ::setenv("RPMEM_SPIN_TIME", "abc", 1); // as in the library: told, and not taken
+    ::setenv("RPMEM_SPIN_TIME", "abc", 1); // reported and ignored, as in the library
     EXPECT_EQ(configured({}).spin_time, 6U);
     ASSERT_EQ(configured({}).warnings.size(), 1U);
     EXPECT_EQ(configured({}).warnings[0],
@@ -204,7 +208,7 @@ TEST_F(Options, TheUsersFileWinsOverTheSystemsAndTheCommandLineOverBoth) {
 }
 
 TEST_F(Options, AnExplicitFileReplacesTheDefaultFiles) {
-    write("system.conf", "log-level = info\nthis is broken\n"); // not even read
+    write("system.conf", "log-level = info\nthis is broken\n"); // this file is not read
     write("user.conf", "poolset-dir = /user\n");
     const auto file = write("explicit.conf", "persist-apm = yes\n");
     const auto configuration = configured({"--config", file});
@@ -259,12 +263,12 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     EXPECT_EQ(checked.text.find("poolset-dir = /home/user/user "), 0U) << checked.text;
     for (const auto& row : setting_table())
         EXPECT_TRUE(test::contains(checked.text, std::string(row.setting.name) + " = "));
-    // What is printed is a configuration file, and means the same.
+    // The output is a valid configuration file with the same values.
     const auto read = test::value_of(parse_configuration(checked.text, "printed"));
     EXPECT_EQ(read.at("persist-apm").text, "yes");
 
     EXPECT_FALSE(test::contains(checked.text, "flock"));
-    // Others could lock such parts. And a key that is restricted has a client with the hello.
+    // Others could lock parts with this mode, and --restricted implies require-hello.
     result = run({"--check-config", "--part-mode=0640", "--restricted"});
     ASSERT_TRUE(result) << result.error().text;
     EXPECT_TRUE(test::contains(std::get<ExitRequest>(*result).text, "# warning: part-mode"));

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the metrics of a session, and the file in stats-dir that a thread writes for Prometheus.
+// The test fails if counters of workers are not added up, if a metric has other labels, if the file
+// is missing during the session or stays after it, or if an unusable directory is not logged.
 #include "common/base/deadline.hpp"
 #include "rpmemd/statistics/session_statistics.hpp"
 #include "tests/support/expect.hpp"
@@ -76,7 +79,7 @@ TEST_F(StatisticsOfSession, AreThereAtOnceAndGoWithIt) {
         EXPECT_FALSE(fs::exists(file));
         statistics.start({.pool_set = "a.set", .initiator = {}},
                          {std::make_shared<WorkerCounters>()});
-        // The thread tells nobody that it has written.
+        // The thread does not signal that it has written the file.
         const Deadline deadline(std::chrono::seconds(20));
         while (!fs::exists(file) && !deadline.passed())
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
