@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests create_pool() on real files. The headers are compared with those in tests/data/headers. The
+// test fails if a header differs, if data are stored in the wrong part, if a failed create leaves a
+// part or changes an existing one, if an unsuitable part is used, or if space is not allocated.
 #include "rpmemd/pools/files/part_creation.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -10,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// BYTES as they would be with the time and checksum of OTHER.
+// Returns the header BYTES with the creation time of OTHER and a valid checksum.
 std::string with_time_of(const std::string& bytes, const std::string& other) {
     auto header = header_of(bytes);
     header.creation_time = header_of(other).creation_time;
@@ -25,7 +28,7 @@ void expect_zero_after_header(const std::string& bytes, std::size_t size) {
 
 class CreatePool : public PoolFixture {
 protected:
-    // Creates and closes; returns the first 4096 bytes of each part.
+    // Creates and closes a pool. Returns the first 4096 bytes of each part.
     std::vector<std::string> headers_after_create(const std::string& text, std::uint32_t incompat) {
         pool_set("pool.set", text);
         auto pool = create("pool.set", 2 * MiB, golden_attributes(incompat));
@@ -127,7 +130,7 @@ TEST_F(CreatePool, WithoutHeadersOffsetZeroIsData) {
     ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_EQ(read_file(part("part0")), std::string(2 * MiB, 'Z'));
     EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, 'Z'));
-    // Parts without headers may exist, and keep what they hold.
+    // Parts without headers may exist already, and keep their data.
     EXPECT_TRUE(succeeded(create("pool.set", 4 * MiB, rpmem_pool_attr{})));
     EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, 'Z'));
 }
@@ -173,7 +176,7 @@ TEST_F(CreatePool, ExistingPartsNeedTheirSizeAndAnEmptyHeader) {
     ASSERT_EQ(stat(part("part1").c_str(), &existing), 0);
     EXPECT_EQ(made.st_mode & 07777, 0600U);
     EXPECT_EQ(existing.st_mode & 07777, 0640U);
-    // Every byte of both is allocated: no store can fail for want of space.
+    // All of both parts is allocated, so that no store fails because of a full disk.
     EXPECT_GE(made.st_blocks * 512, static_cast<long>(2 * MiB));
     EXPECT_GE(existing.st_blocks * 512, static_cast<long>(2 * MiB));
 }
@@ -192,15 +195,15 @@ TEST_F(CreatePool, APartThatDoesNotFitTakesTheOthersWithIt) {
     make_part("part1", 2 * MiB);
     const auto pool = create();
     ASSERT_FALSE(pool);
-    EXPECT_EQ(pool.error().code, ENOSPC); // EFBIG would blame the caller's size
-    // Found out before anything is taken from those who use the same file system.
+    EXPECT_EQ(pool.error().code, ENOSPC); // EFBIG would mean that the pool is too small
+    // This is noticed before the part takes space that others on the file system need.
     EXPECT_TRUE(test::contains(pool.error().text, "its file system has"));
     EXPECT_FALSE(has("part0"));
     EXPECT_FALSE(has("part2"));
     EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, '\0'));
 }
 
-// A sparse file that was there: the space that it lacks would be missed by a store.
+// The existing part is a sparse file, so a store could later fail.
 TEST_F(CreatePool, AnExistingPartThatCannotBeAllocatedIsRefused) {
     constexpr std::uint64_t more_than_is_left = std::uint64_t{4} << 40;
     if (fs::space(root).available >= more_than_is_left)
@@ -213,7 +216,7 @@ TEST_F(CreatePool, AnExistingPartThatCannotBeAllocatedIsRefused) {
 }
 
 TEST_F(CreatePool, ADanglingLinkIsNotFollowed) {
-    // Nothing to open, and nothing can be made in its place.
+    // The link can neither be opened nor replaced by a new file.
     pool_set("pool.set", "2M @/part0\n2M @/part1\n2M @/part2\n");
     make_part("part0", 2 * MiB);
     fs::create_symlink(root / "nowhere", part("part2"));
@@ -235,7 +238,7 @@ TEST_F(CreatePool, AFailureAfterTheHeadersWereWrittenClearsThem) {
         ASSERT_TRUE(succeeded(claimed.make_durable()));
         EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");
         EXPECT_EQ(read_file(part("part1")).substr(0, 8), "GOLDEN_1");
-    } // given up before keep()
+    } // destroyed before keep()
     EXPECT_EQ(read_file(part("part0")).substr(0, 4100), std::string(4096, '\0') + "data");
     EXPECT_FALSE(has("part1"));
 }
@@ -260,7 +263,7 @@ TEST_F(PmemTest, AFileIsPersistentMemoryOnlyIfForced) {
     EXPECT_EQ(pool.is_pmem(), forced != nullptr && std::string(forced) == "1");
 }
 
-// A peer that goes away while much is allocated must not hold up the end of its session.
+// The session of a client that has disconnected must not wait until all parts are allocated.
 TEST_F(CreatePool, StopsWhenNobodyWaitsForIt) {
     pool_set("pool.set", "2M @/part0\n200M @/part1\n");
     int asked = 0;

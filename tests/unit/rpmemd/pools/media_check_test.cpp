@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the warnings and refusals for pools on volatile media and without the right to deep flush,
+// with parts on a real tmpfs and a sysfs of the test. The test fails if a medium is classified
+// wrongly, if a warning is missing or repeated, or if the settings do not refuse the pool. Tests of
+// persistent memory need PMEM_IS_PMEM_FORCE=1.
 #include "common/base/medium_kind.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -79,7 +83,7 @@ TEST_F(VolatileParts, MayBeRefused) {
     EXPECT_TRUE(fs::is_empty(memory));
 }
 
-// The region of the persistent memory under the parts, in a sysfs of the test's own.
+// Simulates the sysfs entries of a region of persistent memory under the parts.
 class PmemDeepFlush : public MediaCheck {
 protected:
     void SetUp() override {
@@ -97,7 +101,7 @@ protected:
         write_file(region / "deep_flush", "1\n");
         forced = getenv("PMEM_IS_PMEM_FORCE") != nullptr;
     }
-    // As a user who may use all of the test's files but deep_flush.
+    // Calls ACTION as a user who may not write to deep_flush.
     template <typename Action>
     auto as_user(Action action) {
         constexpr uid_t user = 4242;

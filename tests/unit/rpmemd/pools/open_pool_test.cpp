@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests open_pool() and set_attributes() on real files with headers from tests/data/headers. The
+// test fails if such a pool does not open or is mapped wrongly, if a damaged, foreign or incomplete
+// pool opens, if new attributes do not reach every header, or if a failure leaves a descriptor
+// open.
 #include "tests/support/thoroughness.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left of a pool whose medium has failed.
+// Tests a pool after a failure of its medium, and SyncTracker, which detects it. The recorder makes
+// syncs fail. The test fails if the medium is used again, if the failure does not name part and
+// offset, if the pool is marked as cleanly closed or keeps its page cache, or if a sync succeeds
+// that overlaps a failed one.
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/sync_tracker.hpp"
 #include "tests/support/dumped_pages.hpp"
@@ -44,7 +47,7 @@ protected:
         return static_cast<std::size_t>(
             std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; }));
     }
-    // Its cache is the medium.
+    // On tmpfs the page cache is the medium and cannot be dropped.
     [[nodiscard]] bool is_in_memory() const {
         struct statfs system {};
         return ::statfs(root.c_str(), &system) != 0 || system.f_type == TMPFS_MAGIC;
@@ -96,7 +99,7 @@ TEST_F(FailedMedium, APoolIsKeptOutOfCoreDumps) {
     EXPECT_EQ(test::dumped(memory), std::string(pool_bytes / 4096, '-'));
 }
 
-// Linux tells any one of the syncs that overlap.
+// Linux may report a failed write to any one of the syncs that overlap.
 TEST(SyncTracker, ASyncThatOverlapsAFailedOneProvesNothing) {
     FailureLatch latch;
     SyncTracker record(latch, "part");
@@ -106,7 +109,7 @@ TEST(SyncTracker, ASyncThatOverlapsAFailedOneProvesNothing) {
         return record.run(0, 64, [&] {
             first_has_begun.set_value();
             second_is_over.get_future().wait();
-            return EIO; // of the pages of the second one
+            return EIO; // the failed page may be one of the second sync
         });
     });
     first_has_begun.get_future().wait();
@@ -119,7 +122,7 @@ TEST(SyncTracker, ASyncThatOverlapsAFailedOneProvesNothing) {
     EXPECT_EQ(record.run(8192, 64, []() -> int { throw std::runtime_error("asked again"); }), EIO);
 }
 
-// Otherwise a daemon that has no memory in a sync would never end: the close of its pool syncs
+// Otherwise a daemon without memory in a sync would never exit, because closing the pool syncs
 // again.
 TEST(SyncTracker, ASyncThatThrowsIsAwaitedByNobody) {
     FailureLatch latch;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory with pool sets and parts, gone at the end, and what the tests need to look at bytes.
+// A temporary directory with pool sets and parts, the golden headers of tests/data/headers, and
+// functions that read and compare headers.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -42,7 +43,8 @@ inline std::string golden(const std::string& name) {
     return read_file(std::filesystem::path(HEADER_DATA_DIR) / ("hdr-" + name + ".bin"));
 }
 
-// The attributes that the golden headers were made with: every byte tells which one it is.
+// The attributes of the golden headers. Fields have different values, so that exchanged bytes are
+// found.
 inline rpmem_pool_attr golden_attributes(std::uint32_t incompat, unsigned char base = 0x10) {
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, base == 0x10 ? "GOLDEN_1" : "GOLDEN_2", 8);
@@ -78,7 +80,7 @@ protected:
         std::filesystem::create_directory(options.poolset_dir);
     }
 
-    // Writes a pool set file; "@" in TEXT stands for the directory of the parts.
+    // Writes a pool set file. "@" in TEXT is replaced by the directory of the parts.
     void pool_set(const std::string& name, std::string text) {
         for (auto at = text.find('@'); at != std::string::npos; at = text.find('@', at))
             text.replace(at, 1, root.native());
@@ -90,7 +92,7 @@ protected:
         return std::filesystem::exists(part(name));
     }
 
-    // A part file of SIZE bytes that starts with BYTES.
+    // Writes a part file of SIZE bytes that begins with BYTES.
     void make_part(const std::string& name, std::size_t size, const std::string& bytes = {}) {
         write_file(part(name), bytes);
         std::filesystem::resize_file(part(name), size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is durable when create, open and set_attributes return, and what happens where the medium or
-// the moment is against them: told by the recorder.
+// Tests what the functions of a pool have made durable when they return, and how they handle
+// failures and other processes. The recorder keeps the calls, makes some fail, and runs code before
+// others. The test fails if a sync is missing or late, if an error is lost, if headers disagree
+// after a failure, or if a part is used that was removed or is locked.
 #include "rpmemd/pools/headers/header_copy.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/support/recorder/recorder.hpp"
@@ -30,7 +32,7 @@ protected:
         PoolFixture::TearDown();
     }
 
-    // The file or directory was synced after the last write to WRITTEN (by its path).
+    // Returns whether the file or directory PATH was synced after the last write to WRITTEN.
     static testing::AssertionResult synced_after_writing(const fs::path& path,
                                                          const fs::path& written) {
         const auto events = Recorder::instance().events();
@@ -61,20 +63,20 @@ TEST_F(RecordedPool, CreateMakesHeadersAndNamesDurable) {
     EXPECT_TRUE(synced_after_writing(part("other"), part("other/part1")));
 }
 
-// Nobody was told that they are durable: after the next loss of power they may be gone.
+// The writes of a killed process may not be durable, and may be lost in the next power failure.
 TEST_F(RecordedPool, WhatAnEarlierProcessLeftIsDurableBeforeItIsRead) {
     ASSERT_TRUE(succeeded(create()));
     for (const std::string name : {"part0", "part1"}) {
         recorder.reset();
         auto pool = value_of(open());
         EXPECT_EQ(recorder.count("fdatasync", name), 1U) << name;
-        // Another process may have been told of a page that is lost.
+        // Another process may have received the error of a page that is lost.
         EXPECT_GE(recorder.count("posix_fadvise", name), 1U) << name;
         EXPECT_TRUE(succeeded(pool.close()));
         recorder.reset();
         recorder.fail({.call = "fdatasync", .path = name, .number = 1, .code = EIO});
         EXPECT_TRUE(failed(open(), EIO, part(name).native()));
-        // Linux tells of what it could not write once: the next sync would succeed.
+        // Linux reports a failed write only once, so the next sync would succeed.
         EXPECT_GE(recorder.count("posix_fadvise", name), 1U) << name;
         EXPECT_TRUE(succeeded(open()));
     }
@@ -87,7 +89,7 @@ TEST_F(RecordedPool, WhatAnEarlierProcessLeftIsDurableBeforeItIsRead) {
     EXPECT_TRUE(succeeded(create("none.set", 0, {})));
 }
 
-// The medium has all of it; to read it again would take long for nothing.
+// After a clean close the medium has all data. Reading them again would only take time.
 TEST_F(RecordedPool, APoolThatWasClosedInOrderKeepsItsPageCache) {
     constexpr std::uint32_t with_shutdown_state = 6;
     ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
@@ -104,7 +106,7 @@ TEST_F(RecordedPool, APoolThatWasClosedInOrderKeepsItsPageCache) {
     EXPECT_GE(recorder.count("posix_fadvise", "part1"), 1U);
 }
 
-// A write that was never acknowledged may have failed, and only a sync of its part tells.
+// A write that was never acknowledged may have failed, and only a sync of its part reports it.
 TEST_F(RecordedPool, CloseSyncsEveryPartAndThenMarksThePool) {
     constexpr std::uint32_t with_shutdown_state = 6;
     pool_set("pool.set", "2M @/part0\n2M @/part1\n2M @/part2\n");
@@ -137,7 +139,7 @@ TEST_F(RecordedPool, NewAttributesAreDurable) {
     EXPECT_TRUE(synced_after_writing(part("part1"), part("part1")));
 }
 
-// Headers that disagree would make a pool that cannot be opened.
+// A pool whose headers disagree might not open again.
 TEST_F(RecordedPool, AttributesThatCannotBeWrittenLeaveTheOldOnes) {
     auto pool = value_of(create());
     const auto first = read_file(part("part0"));
@@ -154,7 +156,7 @@ TEST_F(RecordedPool, AttributesThatCannotBeWrittenLeaveTheOldOnes) {
     EXPECT_TRUE(succeeded(open()));
 }
 
-// Whoever asks what state a pool is in (rpmemctl list) has its parts locked for a moment.
+// A process that examines a pool, like rpmemctl list, locks its parts for a moment.
 TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
     ASSERT_TRUE(succeeded(create()));
     const UniqueFd look(::open(part("part0").c_str(), O_RDWR | O_CLOEXEC));
@@ -170,8 +172,8 @@ TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
     EXPECT_GE(tries, 2);
 }
 
-// Readers that follow each other, and overlap, would keep a writer out for ever. The lock is shared
-// until one more reader has come, which finds that a writer has the part open.
+// Readers that overlap could keep a writer out for ever. So a reader that comes while a writer has
+// the part open is refused. Only then the first reader unlocks the part here.
 TEST_F(RecordedPool, AReaderThatComesAfterAWriterGivesWay) {
     ASSERT_TRUE(succeeded(create()));
     const UniqueFd reader(::open(part("part0").c_str(), O_RDONLY | O_CLOEXEC));
@@ -191,7 +193,7 @@ TEST_F(RecordedPool, AReaderThatComesAfterAWriterGivesWay) {
     EXPECT_TRUE(gave_way);
 }
 
-// Run with PMEM_IS_PMEM_FORCE=1, as Pmem.IsFlushedByOpen.
+// CTest runs these tests with PMEM_IS_PMEM_FORCE=1 as Pmem.IsFlushedByOpen.
 class PmemRecordedPool : public RecordedPool {
 protected:
     void SetUp() override {
@@ -200,7 +202,7 @@ protected:
             GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
         ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
     }
-    // Bytes that were flushed while the pool was opened.
+    // Returns the number of bytes that were flushed while the pool was opened.
     std::size_t flushed_by_open(std::size_t& size) {
         recorder.reset();
         const auto pool = value_of(open());
@@ -211,7 +213,7 @@ protected:
             bytes += event.call == "pmem_persist" ? event.length : 0;
         return bytes;
     }
-    // A daemon that is killed leaves the pool so.
+    // Marks the pool as a killed daemon leaves it.
     void mark_as_open() const {
         auto header = header_of(read_file(part("part0")));
         header.shutdown_state = make_shutdown_state({}, true);
@@ -229,11 +231,11 @@ TEST_F(PmemRecordedPool, WhatAKilledDaemonStoredIsFlushedBeforeItIsRead) {
         options.read_only = read_only;
         EXPECT_GE(flushed_by_open(size), size);
     }
-    // It was closed in order.
+    // The pool was closed cleanly.
     EXPECT_EQ(flushed_by_open(size), 0U);
 }
 
-// Between opening a part and locking it, another session may remove it, and make a new one.
+// After a part was opened and before it is locked, another session may remove or replace it.
 TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
     for (const bool made_anew : {false, true}) {
         recorder.reset();
@@ -253,7 +255,7 @@ TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
     }
 }
 
-// What is left of the pool may have a header that only the copy can restore.
+// A remaining part may have a header that can only be restored from the copy.
 TEST_F(RecordedPool, TheCopyOfTheHeadersStaysUntilAllPartsAreRemoved) {
     const UniqueFd copies(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     options.header_copies = copies.get();

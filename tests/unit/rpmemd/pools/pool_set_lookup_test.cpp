@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests how names of pool sets are resolved below poolset-dir, with real directories and links. The
+// test fails if a name leads out of the directory, if an unsuitable file is read, written or
+// removed, if a hidden file is created, or if a pool set stays whose name is not durable.
 #include "rpmemd/pools/pool_set_lookup.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -21,7 +24,7 @@ protected:
         write_file(root / "outside.set", "PMEMPOOLSET\n2M /outside\n");
     }
 
-    // What the pool set of this name describes.
+    // Returns the file name of the first part of the pool set.
     std::string loaded(const std::string& name) {
         const auto set = load_pool_set(options, name);
         EXPECT_TRUE(succeeded(set));
@@ -62,7 +65,7 @@ TEST_F(PoolSetPath, DotsAndSymbolicLinksDoNotLeadOut) {
 TEST_F(PoolSetPath, SymbolicLinksMayStayInside) {
     fs::create_symlink("sub/deep.set", options.poolset_dir / "link.set");
     EXPECT_EQ(loaded("link.set"), "deep");
-    // The directory itself is the administrator's choice.
+    // poolset-dir itself may be a link, because the administrator has chosen it.
     fs::create_directory_symlink(options.poolset_dir, root / "link-to-sets");
     options.poolset_dir = root / "link-to-sets";
     EXPECT_EQ(loaded("inside.set"), "inside");
@@ -103,8 +106,8 @@ TEST_F(PoolSetPath, UnlinkingStaysInsideToo) {
     EXPECT_TRUE(failed(unlink_pool_set(options, "sub/deep.set"), ENOENT));
 }
 
-// If poolset_dir is a home, the shell and sshd run what is in its hidden files. The text of a name
-// says nothing about that: a link may lead there.
+// If poolset-dir is a home directory, the shell and sshd execute some of its hidden files. A link
+// may lead to one, so the check is on the resolved path.
 TEST_F(PoolSetPath, HiddenFilesAreNotMadeIfTheyAreRefused) {
     options.refuse_hidden = true;
     fs::create_directory(options.poolset_dir / ".ssh");
@@ -122,7 +125,7 @@ TEST_F(PoolSetPath, HiddenFilesAreNotMadeIfTheyAreRefused) {
     EXPECT_TRUE(fs::exists(options.poolset_dir / "sub/a.set"));
 }
 
-// The caller is told that there is none, and may try again.
+// The caller gets an error and may try again.
 TEST_F(PoolSetPath, APoolSetWhoseNameIsNotDurableIsRemoved) {
     const std::string text = "PMEMPOOLSET\n2M /srv/part\n";
     auto& recorder = test::Recorder::instance();

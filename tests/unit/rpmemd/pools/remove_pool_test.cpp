@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests remove_pool() on real files, with and without force. The test fails if a part stays that
+// must be removed, if a part is removed that is in use, of another pool or of another user, if a
+// file outside of poolset-dir or one that is no pool set file is removed, or if an error is lost.
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 #include <unistd.h>
@@ -15,7 +18,7 @@ protected:
         pool_set("pool.set", "2M @/part0\n2M @/part1\n");
     }
     void create_and_close() { ASSERT_TRUE(succeeded(create())); }
-    // Removes all by force, which succeeds; returns what it tells of.
+    // Removes all with force, which must succeed. Returns the errors that were ignored.
     std::string notes_of_forced(const std::string& name) {
         std::string notes;
         const auto note = [&](const std::string& text) { notes += text + '\n'; };
@@ -51,7 +54,7 @@ TEST_F(RemovePool, AMissingPartIsReportedWhenTheOthersAreRemoved) {
     EXPECT_TRUE(test::contains(notes, "part1"));
 }
 
-// All else is found out before anything is removed.
+// Any other fault of a part must be found before a part is removed.
 TEST_F(RemovePool, APartThatCannotBeUsedKeepsTheOthers) {
     create_and_close();
     fs::permissions(part("part1"), fs::perms(0666));
@@ -76,7 +79,7 @@ TEST_F(RemovePool, APartWithTheHeaderOfAnotherPoolSetIsLeftAlone) {
     EXPECT_FALSE(has("part0"));
     EXPECT_TRUE(has("part1"));
     EXPECT_TRUE(succeeded(open("other.set")));
-    // A header that is broken names nothing.
+    // An invalid header names no pool set.
     std::fstream(part("part1"), std::ios::in | std::ios::out | std::ios::binary).put('?');
     make_part("part0", 2 * MiB);
     pool_set("pool.set", "2M @/part0\n2M @/part1\n");
@@ -94,7 +97,7 @@ TEST_F(RemovePool, APartWithoutAHeaderMustBeTheUsersOwn) {
     for (const auto& path :
          {root, options.poolset_dir, options.poolset_dir / "pool.set", part("part1")})
         ASSERT_EQ(chown(path.c_str(), stranger, stranger), 0);
-    fs::permissions(part("part0"), fs::perms(0666)); // root's
+    fs::permissions(part("part0"), fs::perms(0666)); // this part belongs to root
     options.part_mode = 0666;
     ASSERT_EQ(seteuid(stranger), 0);
     const auto removed = remove();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owners of files as a process in a user namespace sees them; see user_namespaces(7).
+// Tests the check of owners in a user namespace, see user_namespaces(7). A child creates a real one
+// and checks files of the system. The test fails if directories of the system are refused there, if
+// a file of an unmapped owner is trusted, or if a daemon without a mapped user trusts anything.
 #include "common/base/io.hpp"
 #include "rpmemd/pools/files/owner_and_mode.hpp"
 #include "tests/support/expect.hpp"
@@ -13,8 +15,8 @@
 namespace rpmem::target {
 namespace {
 
-// The answer for PATH of a process in a user namespace with MAP, if there can be one. The process
-// belongs to an ordinary user, to whom / and /etc/passwd do not.
+// Returns "trusted" or the error for PATH in a user namespace with MAP, or nothing if this user
+// cannot create one. The process belongs to an ordinary user, who does not own PATH.
 std::optional<std::string> checked_in_user_namespace(const char* path, const std::string& map) {
     auto pipe = test::value_of(make_pipe());
     const pid_t child = fork();
@@ -45,7 +47,7 @@ std::optional<std::string> checked_in_user_namespace(const char* path, const std
     return answer == "-" ? std::nullopt : std::optional(answer);
 }
 
-// Owners of the system have no number there, and are shown as 65534, as is any other user.
+// Root and all other users are not mapped there, and are shown as 65534.
 TEST(UserNamespace, DirectoriesOfTheSystemAreTrustedAndFilesAreNot) {
     const auto root = checked_in_user_namespace("/", "0");
     if (!root)
@@ -55,7 +57,7 @@ TEST(UserNamespace, DirectoriesOfTheSystemAreTrustedAndFilesAreNot) {
     EXPECT_TRUE(test::contains(file, "belongs to user 65534"));
 }
 
-// The process is 65534 itself then, as is every stranger.
+// The process itself and all other users are shown as 65534.
 TEST(UserNamespace, WithoutANumberOfItsOwnTheDaemonTrustsNothing) {
     for (const char* path : {"/", "/etc/passwd"}) {
         const auto answer = checked_in_user_namespace(path, "");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the kernel keeps pages of a file, also of one that is larger than any machine's memory.
+// Tests has_cached_pages() with the page cache of the kernel and a file of 1 TiB, and the recorder
+// for posix_fadvise(2). The test fails if a cached page is missed or reported wrongly, if a large
+// sparse file takes long, or if the recorder returns errors otherwise than the C library.
 #include "common/base/unique_fd.hpp"
 #include "rpmemd/pools/files/page_cache.hpp"
 #include "tests/support/expect.hpp"
@@ -22,7 +24,7 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
 
-// Linux 6.5 has it. The headers of Debian 12 do not.
+// cachestat(2) exists since Linux 6.5. The headers of Debian 12 lack it.
 bool has_cachestat() { return ::syscall(451L, -1, nullptr, nullptr, 0U) != 0 && errno != ENOSYS; }
 
 double processor_seconds() {
@@ -49,7 +51,7 @@ protected:
         ASSERT_EQ(::fsync(file_.get()), 0);
         ASSERT_EQ(::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
     }
-    // Its cache is the medium.
+    // On tmpfs the page cache is the medium and cannot be dropped.
     [[nodiscard]] bool is_in_memory() const {
         struct statfs system {};
         return ::statfs(directory_.path().c_str(), &system) != 0 || system.f_type == TMPFS_MAGIC;
@@ -86,7 +88,7 @@ TEST_F(PageCache, TheRecorderFailsLikePosixFadvise) {
     recorder.reset();
 }
 
-// To look for each page of such a file takes ten seconds.
+// mincore(2), which visits every page, would take ten seconds.
 TEST_F(PageCache, LooksAtWhatIsCachedNotAtTheSize) {
     if (!has_cachestat())
         GTEST_SKIP() << "the kernel has no cachestat(2)";

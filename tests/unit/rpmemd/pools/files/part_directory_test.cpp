@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests pools whose pool set names directories, with real files. The test fails if part files have
+// the wrong name, size or place, if a pool does not grow or grows although it is invalid, if an
+// incomplete or oversized set of files is used, or if a file of others is removed.
 #include "rpmemd/pools/examine_pool.hpp"
 #include "rpmemd/pools/files/part_directory.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"

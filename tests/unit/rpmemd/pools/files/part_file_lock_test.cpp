@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the locks of parts, in this process, in a child process and in several threads. The test
+// fails if two sessions can have a pool for writing, if readers exclude each other or share with a
+// writer, if one file is used as two parts, or if a busy or replaced part is changed or removed.
 #include "common/base/unique_fd.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
 #include "tests/support/recorder/recorder.hpp"
@@ -16,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Another process that holds the lock of a file until it is destroyed.
+// Another process that holds the lock of a file while this object exists.
 class LockingProcess {
 public:
     explicit LockingProcess(const fs::path& path) {
@@ -135,7 +138,7 @@ TEST_F(PoolLock, ALinkThatLeadsNowhereIsNamed) {
     EXPECT_FALSE(has("nowhere"));
 }
 
-// What flock(2) answers where the file system has no locks, or all of them are taken.
+// flock(2) fails so if the file system has no locks, or none is left.
 TEST_F(PoolLock, WhyThereIsNoLockIsTold) {
     ASSERT_TRUE(succeeded(create()));
     for (const int code : {ENOLCK, ENOSYS, EPERM}) {
@@ -170,7 +173,7 @@ TEST_F(PoolLock, OnlyOneOfManyCreates) {
     constexpr int count = 8;
     constexpr int max_rounds = 100;
     std::ptrdiff_t created = 0;
-    // Two that meet halfway may both give up, but never both succeed.
+    // Two threads that create the pool at the same time may both fail, but never both succeed.
     for (int round = 0; round < max_rounds && created == 0; ++round) {
         std::array<int, count> codes{};
         std::array<std::optional<Pool>, count> pools;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts and pool sets on paths of every kind: who may change a file or a directory on the way
-// decides whether it is used.
+// Tests which parts and pool sets are refused because another user could change them. Each layout
+// is a real directory with modes, owners, links or ACLs. The test fails if a file is used that
+// others could change or exchange, if a safe one is refused, or if the error has no remedy.
 #include "rpmemd/pools/files/trusted_path.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr uid_t stranger = 4242;
 
-// An ACL for a file: what its owner, group and all others may do, and one named user or group.
+// An ACL with an entry for one user or group, and entries for the group of the file and the mask.
 struct Acl {
     std::uint16_t tag;
     std::uint32_t id;
@@ -42,7 +43,7 @@ void set_acl(const fs::path& path, const Acl& acl) {
     bytes.entries[0] = entry(ACL_USER_OBJ, 7, none);
     const auto named = entry(acl.tag, acl.permissions, acl.id);
     const auto group = entry(ACL_GROUP_OBJ, acl.group, none);
-    bytes.entries[1] = acl.tag == ACL_USER ? named : group; // they have an order
+    bytes.entries[1] = acl.tag == ACL_USER ? named : group; // sorted by tag
     bytes.entries[2] = acl.tag == ACL_USER ? group : named;
     bytes.entries[3] = entry(ACL_MASK, acl.mask, none);
     bytes.entries[4] = entry(ACL_OTHER, 0, none);
@@ -50,14 +51,14 @@ void set_acl(const fs::path& path, const Acl& acl) {
         << path << ": " << strerror(errno);
 }
 
-using Arrange = std::function<void(const fs::path&)>; // gets the directory of the case
+using Arrange = std::function<void(const fs::path&)>; // its argument is the directory of the test
 
 struct Layout {
     const char* name;
     Arrange arrange;
-    const char* path; // in it
-    int code;         // 0: the file is used
-    std::string text; // of the error; "@" is the directory
+    const char* path; // of the file in the directory
+    int code;         // errno value of the refusal, or 0
+    std::string text; // error text, in which "@" is the directory
 };
 
 Layout used(const char* name, Arrange arrange, const char* path = "dir/file") {
@@ -97,7 +98,7 @@ auto all(Steps... steps) {
 }
 void nothing(const fs::path&) {}
 
-// "dir" and "dir/file" are there, and belong to this user alone; so does "good".
+// At first "dir" and "good" both have a "file", and only this user may change them.
 const Layout layouts[] = {
     used("OursAlone", nothing),
     used("ReadByAll", all(mode("dir/file", 0644), mode("dir", 0755))),
@@ -235,7 +236,7 @@ TEST_F(PartModes, WhatNewPartsMayLetOthersDoOldOnesMayToo) {
     EXPECT_TRUE(failed(open(), EACCES, "everybody"));
 }
 
-// Whoever may change the directory could exchange the new part, too.
+// A user who may write to the directory could exchange the new part.
 TEST_F(PartModes, NothingIsMadeWhereOthersMayWrite) {
     pool_set("pool.set", "2M @/shared/part0\n");
     fs::create_directory(part("shared"));
@@ -246,7 +247,7 @@ TEST_F(PartModes, NothingIsMadeWhereOthersMayWrite) {
     EXPECT_TRUE(succeeded(create()));
 }
 
-// Between the check and the use, the directory that was checked is held.
+// The directory that was checked stays open until it is used.
 TEST(TrustedPlaces, AnExchangedDirectoryIsNotUsed) {
     const test::TemporaryDirectory temporary;
     const fs::path root = temporary.path();
@@ -260,7 +261,7 @@ TEST(TrustedPlaces, AnExchangedDirectoryIsNotUsed) {
     const UniqueFd file = open_place(place, O_RDONLY);
     EXPECT_EQ(read(file.get(), text, sizeof(text)), 7);
     EXPECT_EQ(std::string(text, 7), "checked");
-    // Nor is a link that took the place of the file.
+    // A link that has replaced the file is not followed.
     fs::remove(root / "moved/file");
     fs::create_symlink(root / "dir/file", root / "moved/file");
     EXPECT_FALSE(open_place(place, O_RDONLY));

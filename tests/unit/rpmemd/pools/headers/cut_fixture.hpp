@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium that loses power: what was on it at each sync, and what a cut between two of them
-// leaves.
+// Simulates a power failure while headers are written. At each sync, of which the recorder informs
+// it, the fixture takes an image of the headers and their copies. From two successive images torn()
+// makes images that a failure between these syncs may leave.
 #pragma once
 
 #include "tests/support/recorder/recorder.hpp"
@@ -16,7 +17,7 @@
 
 namespace rpmem::target {
 
-// The header pages of all parts, and all of the copies.
+// The header pages of all parts, and the whole files with copies.
 using Image = std::map<std::filesystem::path, std::string>;
 
 class CutFixture : public PoolFixture {
@@ -58,7 +59,7 @@ protected:
         }
     }
 
-    // The image before ACTION, at each sync in it that changed one, and behind it.
+    // Returns the images before ACTION, at each sync in it, and after it, without repetitions.
     template <typename Action>
     std::vector<Image> record(Action action) {
         std::vector<Image> images{image()};
@@ -80,7 +81,7 @@ private:
     UniqueFd directory_;
 };
 
-// Places in BEFORE and AFTER that differ, of UNIT bytes each.
+// Returns the offsets of the units of UNIT bytes that differ between BEFORE and AFTER.
 inline std::vector<std::size_t> changed_units(const std::string& before, const std::string& after,
                                               std::size_t unit) {
     std::vector<std::size_t> units;
@@ -90,11 +91,10 @@ inline std::vector<std::size_t> changed_units(const std::string& before, const s
     return units;
 }
 
-// What a cut leaves of one write: BEFORE with some of the units that are changed in AFTER.
+// The results of one torn write: BEFORE with some of the units that are changed in AFTER.
 class TornWrites {
 public:
-    // MOST: how many prefixes, suffixes and random choices of each unit; all prefixes and suffixes
-    // if there are no more.
+    // MOST limits the number of prefixes, of suffixes, and of random choices for each unit size.
     TornWrites(const std::string& before, const std::string& after, std::size_t most)
         : before_(before), after_(after), max_(most) {
         before_.resize(after.size());
@@ -138,7 +138,8 @@ private:
     std::set<std::string> results_;
 };
 
-// One file changes between BEFORE and AFTER: each write is durable before the next begins.
+// Returns the images that a power failure between BEFORE and AFTER may leave. Only one file may
+// differ, because each write must be durable before the next begins.
 inline std::vector<Image> torn(const Image& before, const Image& after, std::size_t most) {
     std::vector<Image> images;
     std::size_t files = 0;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the copy of the headers: its bytes, and its file in a real directory with the recorder. The
+// test fails if a copy changes on its way, if a damaged one is accepted, if the file or its name is
+// not durable, if its name changes, or if a pool cannot be used because the copy cannot be written.
 #include "rpmemd/pools/headers/header_copy.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -24,7 +27,7 @@ TEST(HeaderCopy, IsDecodedAsItWasEncoded) {
     for (const std::size_t count : {1U, 2U, 5U, 1024U}) {
         const auto copy = copy_of(count);
         auto bytes = encode(copy);
-        bytes.resize(bytes.size() + 100); // of an older one
+        bytes.resize(bytes.size() + 100); // the rest of an older copy
         const auto decoded = value_of(decode_header_copy(bytes));
         EXPECT_TRUE(same_headers(decoded.before, copy.before)) << count;
         EXPECT_TRUE(same_headers(decoded.after, copy.after)) << count;
@@ -85,7 +88,7 @@ TEST_F(HeaderCopyInFile, IsForItsUserAndItsNameIsDurable) {
 
 TEST_F(HeaderCopyInFile, IsThereForTheNextSession) {
     EXPECT_FALSE(value_of(value_of(open()).load()));
-    // A shorter one over a longer one, and the reverse.
+    // A shorter copy overwrites a longer one, and the reverse.
     for (const std::size_t count : {2U, 1U, 5U}) {
         const auto copy = copy_of(count);
         const auto file = value_of(open(count));
@@ -125,7 +128,7 @@ TEST_F(HeaderCopyInFile, IsNamedAfterThePoolSet) {
         << "SHA-256: other releases look for it";
 }
 
-// The copy of the first release may be the only whole one.
+// The file of the first release may have the only intact copy.
 TEST_F(HeaderCopyInFile, OfTheOldNameIsTakenOver) {
     ASSERT_TRUE(succeeded(value_of(open(1)).save(copy_of(1))));
     const fs::path old = root / HeaderCopyFile::old_name_for(pool_set_);

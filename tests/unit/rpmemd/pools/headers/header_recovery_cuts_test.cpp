@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New attributes, and the shutdown state, are cut at every place by a kill or a loss of power.
+// Tests pools after a power failure or a kill during set_attributes(), a repair, open and close.
+// Each torn write that cut_fixture.hpp makes is put on the medium and opened. The test fails if the
+// pool does not open, if it has a mixture of old and new attributes, if a reader writes, or if
+// pmempool(1) refuses a repaired pool.
 #include "rpmemd/pools/headers/header_recovery.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/unit/rpmemd/pools/headers/cut_fixture.hpp"
@@ -13,7 +16,7 @@ constexpr std::uint32_t single = feature::incompat_single_header;
 
 struct Layout {
     const char* name;
-    const char* text; // of the pool set file
+    const char* text; // contents of the pool set file
     std::size_t headers;
     std::uint32_t old_incompat;
     std::uint32_t new_incompat;
@@ -56,14 +59,14 @@ protected:
             headers.push_back(header_of(header_page(part(fmt::format("part{}", i)))));
         return headers;
     }
-    // What was on media before, and at each sync of, a set_attributes().
+    // Returns the images before, during and after a set_attributes().
     std::vector<Image> record_new_attributes() {
         auto pool = value_of(create("pool.set", 0, old_attributes()));
         return record([&] { EXPECT_TRUE(succeeded(pool.set_attributes(new_attributes()))); });
     }
 
-    // A new open finds the attributes that part 0 says, as a whole, and so does the next one. Torn,
-    // it may say either.
+    // Expects that the pool opens with all attributes of part 0, and that its headers are valid
+    // afterwards. If the header of part 0 is torn, the attributes may be the old or the new ones.
     void check() {
         const auto first = header_of(header_page(part("part0")));
         auto pool = open();
@@ -82,7 +85,7 @@ protected:
                                                  : HeaderLayout::every_part)));
         EXPECT_TRUE(same_attributes(attributes_of(headers()[0]), found));
     }
-    // For every cut between two of IMAGES; MOST as for TornWrites.
+    // Calls CHECK_CUT for every torn write between two of IMAGES. MOST is that of TornWrites.
     template <typename Check>
     void for_each_cut(const std::vector<Image>& images, std::size_t most, Check check_cut) {
         for (std::size_t i = 1; i < images.size(); ++i) {
@@ -122,7 +125,7 @@ TEST_P(Cuts, OfTheRepairAreRepaired) {
     });
 }
 
-// Part 0 comes last: whatever else is on media by then, the pool is the old one.
+// The header of part 0 is written last. Until then the pool has the old attributes.
 TEST_P(Cuts, OfTheLastWriteDecide) {
     const auto images = record_new_attributes();
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -143,7 +146,7 @@ TEST_P(Cuts, OfAnUndoneChangeLeaveTheOldOrTheNew) {
     for_each_cut(images, 4, [&] { check(); });
 }
 
-// Without copies, a header that is whole is enough; a torn one is refused, and says why.
+// Without a copy, headers that are not torn can be repaired. A torn one is refused.
 TEST_P(Cuts, WithoutACopyBetweenTheWritesAreRepaired) {
     options.header_copies = -1;
     const auto images = record_new_attributes();
@@ -181,7 +184,8 @@ TEST_P(Cuts, AReaderTakesWhatPart0SaysAndWritesNothing) {
     });
 }
 
-// Of opening and closing: on the same devices, and on others than those of the last session.
+// Opening and closing writes the shutdown state. The devices are those of the last session, or
+// others.
 TEST_P(Cuts, OfTheShutdownStateLeaveAPoolThatOpens) {
     static_cast<void>(value_of(create("pool.set", 0, old_attributes())));
     for (const bool moved : {false, true}) {
@@ -204,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, Cuts, testing::ValuesIn(layouts),
 
 class StockCuts : public CutFixture {
 protected:
-    // Of pmempool(1), which knows nothing of us.
+    // Runs pmempool(1) of PMDK. Returns whether it succeeds.
     [[nodiscard]] bool pmempool(const std::string& words) const {
         const std::string command =
             fmt::format("cd {} && pmempool {} >{} 2>&1", (root / "sets").native(), words,
@@ -224,7 +228,7 @@ TEST_F(StockCuts, ARepairedPoolIsOneToPmempool) {
     const auto give = [](auto& field, const Uuid& uuid) { std::ranges::copy(uuid, field); };
     give(attributes.poolset_uuid, random_uuid());
     give(attributes.uuid, random_uuid());
-    std::ranges::copy(attributes.uuid, attributes.prev_uuid); // the only replica
+    std::ranges::copy(attributes.uuid, attributes.prev_uuid); // there is one replica
     std::ranges::copy(attributes.uuid, attributes.next_uuid);
     const auto images = record([&] { EXPECT_TRUE(succeeded(pool.set_attributes(attributes))); });
     ASSERT_TRUE(succeeded(pool.close()));

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the recovery of headers in memory, after a change of the attributes was interrupted. The
+// test fails if headers do not get the attributes of part 0, if headers are changed that differ in
+// another way, or if a torn header is restored from a copy of other headers.
 #include "rpmemd/pools/headers/header_recovery.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -18,7 +21,7 @@ Headers renewed(const Headers& headers) {
     return rewrite_headers(headers, golden_attributes(2, 0x80));
 }
 
-// Of set_attributes(), and of its undoing: any part may be the one that still differs.
+// After an interrupted set_attributes() or its undoing, any of the parts may differ.
 TEST(HeaderRecovery, PartsFollowTheFirstOne) {
     const auto old_headers = headers_of(5);
     const auto new_headers = renewed(old_headers);
@@ -34,7 +37,7 @@ TEST(HeaderRecovery, PartsFollowTheFirstOne) {
 
 struct Strange {
     const char* what;
-    std::function<void(Headers&)> change; // of 4 headers, of which the last has new attributes
+    std::function<void(Headers&)> change; // changes 4 headers; the last has new attributes
 };
 std::ostream& operator<<(std::ostream& stream, const Strange& strange) {
     return stream << strange.what;
@@ -96,7 +99,7 @@ TEST(HeaderRecovery, ATornHeaderIsRestoredOnlyFromACopyThatFits) {
     EXPECT_TRUE(failed(restore_torn(torn, copy), EINVAL, "with 3 headers, and this one has 2"));
 }
 
-// A header without its first bytes may be a cut of one; an empty one is none.
+// A header with a wrong checksum may be torn, but one that is all zeros is empty.
 TEST(HeaderRecovery, AnEmptyHeaderIsNotTorn) {
     EXPECT_FALSE(is_torn(PoolHeader{}));
     auto header = headers_of(1)[0];
@@ -105,7 +108,7 @@ TEST(HeaderRecovery, AnEmptyHeaderIsNotTorn) {
     EXPECT_TRUE(is_torn(header));
 }
 
-// Others' flags of the architecture may be zero: that is no reason to write to their headers.
+// The architecture flags of an existing pool may be zero. Its headers must not change for that.
 TEST(HeaderRecovery, PoolsThatAreWholeStayAsTheyAre) {
     for (const bool no_flags : {false, true}) {
         auto headers = headers_of(3);

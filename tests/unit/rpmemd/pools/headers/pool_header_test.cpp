@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the bytes of pool headers, with the golden headers in tests/data/headers. The test fails if
+// such a header is refused or is not rebuilt byte by byte, if a changed byte or a part of another
+// pool is accepted, if parts are linked wrongly, or if the checksum differs.
 #include "rpmemd/pools/headers/checksum.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -11,7 +14,7 @@ namespace {
 constexpr auto every_part = HeaderLayout::every_part;
 constexpr auto first_only = HeaderLayout::first_part_only;
 
-// A pool of which the golden files show every header.
+// A pool, with a golden file for each header.
 struct GoldenPool {
     std::vector<std::string> files;
     HeaderLayout layout;
@@ -40,7 +43,7 @@ TEST_P(GoldenHeaders, AreRebuiltByteForByteFromTheirAttributes) {
     std::vector<Uuid> uuids;
     for (const auto& header : headers)
         uuids.push_back(header.uuid);
-    uuids.front() = {}; // it comes from the attributes
+    uuids.front() = {}; // taken from the attributes
     const auto rebuilt = build_headers(attributes_of(headers[0]), uuids, headers[0].creation_time);
     ASSERT_EQ(rebuilt.size(), headers.size());
     for (std::size_t i = 0; i < headers.size(); ++i)
@@ -142,7 +145,7 @@ TEST(PoolHeader, RandomUuidsDifferAndHaveVersion4) {
     EXPECT_EQ(header_of(golden("attr-twoparts-part1")).uuid[7] >> 4, 4) << "where others put it";
 }
 
-// Part headers that differ in one field, each with a right checksum.
+// Headers of two parts that differ in one field. Their checksums are valid.
 struct Mismatch {
     const char* text;
     std::function<void(PoolHeader&)> change;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Tests the shutdown state in memory and in pools on real files. A replaced function of libpmem2
+// simulates an NVDIMM. The test fails if a dirty pool opens on changed devices, if another one is
+// refused, if the state is not dirty exactly while the pool is open for writing, if a reader writes
+// it, or if its checksum differs.
 #include "rpmemd/pools/headers/checksum.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -12,7 +16,7 @@ namespace {
 std::optional<std::uint64_t> count_of_the_device;
 } // namespace
 
-// Stands for an NVDIMM while a test has set its count. Other devices do not count.
+// Replaces the function of libpmem2. Simulates an NVDIMM while a test has set the count.
 extern "C" int pmem2_source_device_usc(const pmem2_source*, std::uint64_t* count) {
     if (!count_of_the_device)
         return PMEM2_E_NOSUPP;
@@ -69,7 +73,7 @@ TEST(ShutdownState, ChecksumCoversAllButItself) {
 TEST(ShutdownState, DeviceIdsArePaddedByOneToFourZeros) {
     EXPECT_EQ(device_id_checksum(""), 0U);
     EXPECT_EQ(device_id_checksum(std::string("\x01\x02\x03", 3)), 0x0003020100030201U);
-    // A full word gets another one, of zeros: the high sum advances once more.
+    // After a full word there is one of zeros, which increases the high sum once more.
     EXPECT_EQ(device_id_checksum(std::string("\x01\x00\x00\x00", 4)), std::uint64_t{2} << 32 | 1);
 }
 
@@ -81,7 +85,7 @@ protected:
     }
     [[nodiscard]] PoolHeader on_media() const { return header_of(read_file(part("part0"))); }
 
-    // A pool whose header has STATE.
+    // Makes a pool with STATE in its header.
     void make_pool(const ShutdownState& state, std::uint32_t incompat = 6) {
         auto header = header_of(golden("attr-sds-part0"));
         header.incompat_features = incompat;
@@ -91,7 +95,7 @@ protected:
     }
 };
 
-// The devices under the tests' files tell neither a count nor an id, as those of the golden pool.
+// The device of the test files has neither a count nor an id, like that of the golden pool.
 
 TEST_F(ShutdownStatePool, IsDirtyWhileThePoolIsOpen) {
     auto pool = value_of(create("pool.set", 0, golden_attributes(6)));
@@ -106,7 +110,7 @@ TEST_F(ShutdownStatePool, IsDirtyWhileThePoolIsOpen) {
     EXPECT_EQ(again.address()[offsetof(PoolHeader, shutdown_state) + 16], std::byte{1});
     ASSERT_TRUE(succeeded(again.set_attributes(golden_attributes(6, 0x80))));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1) << "new attributes end no session";
-    { const Pool moved = std::move(again); } // destroyed: a clean end too
+    { const Pool moved = std::move(again); } // the destructor closes cleanly
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 }
 
