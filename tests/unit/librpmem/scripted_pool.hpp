@@ -2,7 +2,7 @@
 // A pool on a target that is a script (see tests/support/scripted_daemon.hpp) and one lane.
 #pragma once
 
-#include "common/wire/medium_failure.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "librpmem/pool.hpp"
 #include "tests/support/frame_target.hpp"
 #include "tests/support/scripted_daemon.hpp"
