@@ -5,7 +5,7 @@
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
 #include "common/base/probes.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "librpmem/connection/link_thread.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sizes of the packed control messages, for the encoder, the decoder and their tests.
+// The table of all control messages, for the encoders, the decoders and their tests: types, names,
+// sizes, responses, and what an unsolicited message requires.
 #pragma once
 
+#include "common/wire/byte_writer.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
+#include "common/wire/unsolicited.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace rpmem::wire::layout {
 
@@ -24,6 +30,9 @@ inline constexpr std::size_t login_size = request_header_size + 8 + takeover_key
 inline constexpr std::size_t create_response_size = response_header_size + in_band_size;
 inline constexpr std::size_t open_response_size = create_response_size + attributes_size;
 
+inline constexpr std::size_t pool_claim_size = response_header_size + 16 + 8 + 8 + 32;
+inline constexpr std::size_t medium_failure_fixed_size = response_header_size + 8 + 8 + 4 + 4 + 4;
+
 static_assert(attributes_size == sizeof(PoolAttributes));
 static_assert(create_fixed_size + max_pool_set_size == max_message_size);
 
@@ -40,7 +49,10 @@ struct MessageKind {
     const char* name;
     std::size_t smallest;
     std::size_t largest;
-    MessageType response; // the message's own type if it is a response
+    MessageType response; // the message's own type if it is not a request
+    // What both ends must have agreed on. Null unless the daemon sends the message unsolicited.
+    bool Agreement::*agreed = nullptr;
+    Status unsolicited_status = Status::success; // the status in the header of such a message
 };
 
 // An empty pool set name passes the size check, because the decoder has a better error text for it.
@@ -60,13 +72,20 @@ inline constexpr MessageKind message_kinds[] = {
      MessageType::set_attributes_response},
     {MessageType::set_attributes_response, "SET_ATTR response", response_header_size,
      response_header_size, MessageType::set_attributes_response},
+    {MessageType::medium_failure, "MEDIUM_FAILURE", medium_failure_fixed_size,
+     medium_failure_fixed_size + max_part_bytes + max_medium_failure_text,
+     MessageType::medium_failure, &Agreement::medium_failure, Status::medium_failed},
     {MessageType::login, "LOGIN", login_size, login_size, MessageType::login_response},
     {MessageType::login_response, "LOGIN response", response_header_size, response_header_size,
      MessageType::login_response},
     {MessageType::heartbeat, "HEARTBEAT", request_header_size, request_header_size,
      MessageType::target_heartbeat},
     {MessageType::target_heartbeat, "heartbeat of the target", response_header_size,
-     response_header_size, MessageType::target_heartbeat},
+     response_header_size, MessageType::target_heartbeat, &Agreement::resume},
+    {MessageType::notice, "NOTICE", response_header_size + 1,
+     response_header_size + max_notice_bytes, MessageType::notice, &Agreement::resume},
+    {MessageType::pool_claim, "POOL_CLAIM", pool_claim_size, pool_claim_size,
+     MessageType::pool_claim, &Agreement::pool_claim},
 };
 
 [[nodiscard]] constexpr const MessageKind* find_kind(MessageType type) {
@@ -85,5 +104,16 @@ inline constexpr MessageKind message_kinds[] = {
     const MessageKind* const kind = find_kind(type);
     return kind && is_request(*kind) ? kind : nullptr;
 }
+
+template <typename... Args>
+Failure malformed(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorClass::target_refused, EBADMSG, format, std::forward<Args>(args)...);
+}
+
+// Fails with EBADMSG if a message of KIND cannot have SIZE bytes.
+[[nodiscard]] Result<> check_size(const MessageKind& kind, std::uint64_t size);
+
+// Appends the header of a response or of an unsolicited message.
+void put_header(ByteWriter& writer, Status status, MessageType type, std::size_t size);
 
 } // namespace rpmem::wire::layout

@@ -10,22 +10,10 @@
 namespace rpmem::wire {
 namespace {
 
+using layout::check_size;
+using layout::malformed;
+using layout::put_header;
 using layout::raw;
-
-template <typename... Args>
-Failure malformed(fmt::format_string<Args...> format, Args&&... args) {
-    return fail(ErrorClass::target_refused, EBADMSG, format, std::forward<Args>(args)...);
-}
-
-Result<> check_size(const layout::MessageKind& kind, std::uint64_t size) {
-    if (size >= kind.smallest && size <= kind.largest)
-        return {};
-    if (kind.smallest == kind.largest)
-        return malformed("malformed {} message: its size field is {}, it must be {}", kind.name,
-                         size, kind.smallest);
-    return malformed("malformed {} message: its size field is {}, it must be {} to {}", kind.name,
-                     size, kind.smallest, kind.largest);
-}
 
 // Checks the size again, because the caller may not have got it from decode_*_header().
 Result<> check_body(const layout::MessageKind& kind, std::uint64_t size, std::size_t header_size,
@@ -90,16 +78,6 @@ void fields(auto& bytes, Message& message) {
     }
 }
 
-void put_header(ByteWriter& writer, MessageType type, std::size_t size) {
-    writer.number(type);
-    writer.big_endian(static_cast<std::uint64_t>(size));
-}
-
-void put_header(ByteWriter& writer, Status status, MessageType type, std::size_t size) {
-    writer.number(status);
-    put_header(writer, type, size);
-}
-
 Result<> check_version(ByteReader& reader, const char* name) {
     const auto major = reader.big_endian<std::uint16_t>();
     const auto minor = reader.big_endian<std::uint16_t>();
@@ -161,6 +139,30 @@ Result<> check_in_band(const char* name, const InBandAttributes& in_band) {
 
 } // namespace
 
+Result<> layout::check_size(const MessageKind& kind, std::uint64_t size) {
+    if (size >= kind.smallest && size <= kind.largest)
+        return {};
+    if (kind.smallest == kind.largest)
+        return malformed("malformed {} message: its size field is {}, it must be {}", kind.name,
+                         size, kind.smallest);
+    return malformed("malformed {} message: its size field is {}, it must be {} to {}", kind.name,
+                     size, kind.smallest, kind.largest);
+}
+
+void layout::put_header(ByteWriter& writer, Status status, MessageType type, std::size_t size) {
+    writer.number(status);
+    writer.number(type);
+    writer.big_endian(static_cast<std::uint64_t>(size));
+}
+
+std::string list_message_types(bool unsolicited) {
+    std::vector<std::string> names;
+    for (const layout::MessageKind& kind : layout::message_kinds)
+        if (unsolicited ? kind.agreed != nullptr : layout::is_request(kind))
+            names.push_back(fmt::format("{} ({})", raw(kind.type), kind.name));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 const char* name_of(Provider provider) {
     switch (provider) {
     case Provider::verbs:
@@ -194,10 +196,12 @@ Bytes encode(const Message& message) {
     if constexpr (has_pool_set<Message>) // the smallest size includes the NUL
         size = kind.smallest + message.pool_set.size();
     ByteWriter writer(size);
-    if constexpr (requires { message.status; })
+    if constexpr (requires { message.status; }) {
         put_header(writer, message.status, kind.type, size);
-    else
-        put_header(writer, kind.type, size);
+    } else {
+        writer.number(kind.type);
+        writer.big_endian(static_cast<std::uint64_t>(size));
+    }
     if constexpr (has_pool_set<Message>) {
         writer.number(protocol_major);
         writer.number(protocol_minor);
@@ -255,9 +259,8 @@ Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes) {
     const auto size = reader.big_endian<std::uint64_t>();
     const layout::MessageKind* const kind = layout::find_request(type);
     if (!kind)
-        return malformed("malformed request header: its type field is {}, it must be 1 (CREATE), "
-                         "3 (OPEN), 5 (CLOSE), 7 (SET_ATTR), 11 (LOGIN) or 13 (HEARTBEAT)",
-                         raw(type));
+        return malformed("malformed request header: its type field is {}, it must be one of {}",
+                         raw(type), list_message_types(false));
     RPMEM_TRY(check_size(*kind, size));
     return RequestHeader{type, size};
 }

@@ -42,12 +42,12 @@ enum class MessageType : std::uint32_t {
     close_response = 6,
     set_attributes = 7,
     set_attributes_response = 8,
-    medium_failure = 10, // unsolicited, see common/wire/medium_failure.hpp
+    medium_failure = 10, // unsolicited, see common/wire/unsolicited.hpp
     // The following types require capability_resume.
     login = 11,
     login_response = 12,
     heartbeat = 13,        // has no response
-    target_heartbeat = 14, // unsolicited, see common/wire/unasked.hpp
+    target_heartbeat = 14, // unsolicited, see common/wire/unsolicited.hpp
     notice = 16,           // likewise
     pool_claim = 18,       // likewise; requires capability_pool_claim
 };
@@ -175,6 +175,9 @@ template <ControlMessage Message>
 
 // Returns the response to REQUEST with STATUS and all other fields zero.
 [[nodiscard]] Bytes encode_refusal(MessageType request, Status status);
+
+// Returns numbers and names, for error texts: of the unsolicited messages or of the requests.
+[[nodiscard]] std::string list_message_types(bool unsolicited);
 
 // Returns the type of the response to REQUEST.
 [[nodiscard]] MessageType response_to(MessageType request);

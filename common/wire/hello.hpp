@@ -44,7 +44,7 @@ inline constexpr std::size_t max_hello_size = 1024;
 inline constexpr std::size_t max_hello_addresses = 8;
 
 // The bits of the capabilities. 1 to 64 are reserved.
-// The daemon reports a failed medium by a message, see common/wire/medium_failure.hpp.
+// The daemon reports a failed medium by a message, see common/wire/unsolicited.hpp.
 inline constexpr std::uint64_t capability_medium_failure = 128;
 // The hello contains Hello::addresses.
 inline constexpr std::uint64_t capability_addresses = 256;
@@ -56,8 +56,8 @@ inline constexpr std::uint64_t capability_tls = 8192;
 // LOGIN precedes CREATE and OPEN, both ends send heartbeats, and a lost session can be resumed.
 // Requires capability_lane_frames.
 inline constexpr std::uint64_t capability_resume = 32768;
-// The daemon sends PoolClaim to a session that only reads, see common/wire/unasked.hpp. Requires
-// capability_resume.
+// The daemon sends PoolClaim to a session that only reads, see common/wire/unsolicited.hpp.
+// Requires capability_resume.
 inline constexpr std::uint64_t capability_pool_claim = 65536;
 inline constexpr std::uint64_t all_capabilities = capability_medium_failure | capability_addresses |
                                                   capability_lane_frames | capability_tls |

@@ -22,7 +22,7 @@ enum class Status : std::uint32_t {
     not_found = 11,
     no_access = 12,
     pool_configuration = 13,
-    medium_failed = 14, // only in the message of common/wire/medium_failure.hpp
+    medium_failed = 14, // only in MEDIUM_FAILURE, see common/wire/unsolicited.hpp
     stale = 15,         // only after LOGIN: the pool has changed since an earlier generation
 };
 

@@ -213,10 +213,10 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
             return timed_out("for an answer of rpmemd", request_limit_);
         if (*got < bytes.size())
             return ended_early("before it answered");
-        const auto type = unasked(bytes);
+        const auto type = wire::unsolicited_type(bytes, agreement_);
         if (!type)
             break;
-        if (auto loss = take_unasked(*type, bytes))
+        if (auto loss = receive_unsolicited(*type, bytes))
             return Failure(std::move(*loss));
     }
     note_activity();

@@ -6,7 +6,7 @@
 #include "common/transport/lane_auth.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/target.hpp"
@@ -136,14 +136,11 @@ private:
     std::optional<Error> read_all();
     std::optional<Error> read_messages();
     std::optional<Error> read_message();
-    // Returns the type of an unsolicited message from its header. Returns nothing for any other
-    // message, and for a type that was not agreed on.
-    [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
     // Receives the rest of an unsolicited message. Returns the reason if the session is lost.
-    std::optional<Error> take_unasked(wire::MessageType type, wire::Bytes header);
-    std::optional<Error> receive_notice(std::span<const std::byte> header);
-    std::optional<Error> receive_pool_claim();
-    Error receive_medium_failure(wire::Bytes message);
+    std::optional<Error> receive_unsolicited(wire::MessageType type,
+                                             std::span<const std::byte> header);
+    void keep_notice(std::span<const std::byte> text);
+    [[nodiscard]] Error medium_failure(std::span<const std::byte> body) const;
     void note_activity() {
         last_activity_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed);
     }

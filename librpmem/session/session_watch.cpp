@@ -3,8 +3,7 @@
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/byte_reader.hpp"
-#include "common/wire/medium_failure.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "librpmem/session/session.hpp"
 
 #include <poll.h>
@@ -25,15 +24,10 @@ std::string describe_unexpected(std::span<const std::byte> bytes) {
     wire::ByteReader reader(bytes);
     const auto status = reader.big_endian<std::uint32_t>();
     const auto type = reader.big_endian<std::uint32_t>();
-    return fmt::format(
-        "a message of type {} with status {} and size {} without a request; only the "
-        "agreed types of {} (heartbeat), {} (notice), {} (medium failure) and {} "
-        "(claim) may arrive then",
-        type, status, reader.big_endian<std::uint64_t>(),
-        static_cast<unsigned>(wire::MessageType::target_heartbeat),
-        static_cast<unsigned>(wire::MessageType::notice),
-        static_cast<unsigned>(wire::MessageType::medium_failure),
-        static_cast<unsigned>(wire::MessageType::pool_claim));
+    return fmt::format("a message of type {} with status {} and size {} without a request; only {} "
+                       "may arrive then, if both ends agreed on them",
+                       type, status, reader.big_endian<std::uint64_t>(),
+                       wire::list_message_types(true));
 }
 
 } // namespace
@@ -88,8 +82,8 @@ std::optional<Error> Session::read_message() {
     wire::Bytes header(wire::response_header_size);
     const auto got = channel_->receive(header, Deadline(error_text_time_));
     if (got && *got == header.size())
-        if (const auto type = unasked(header))
-            return take_unasked(*type, std::move(header));
+        if (const auto type = wire::unsolicited_type(header, agreement_))
+            return receive_unsolicited(*type, header);
     if (!got)
         return incomplete(got.error());
     if (*got > 0)
@@ -111,72 +105,44 @@ Error Session::ending(std::string_view what) {
                                channel_->error_text()));
 }
 
-// A daemon may only send a type whose capability was agreed on.
-std::optional<wire::MessageType> Session::unasked(std::span<const std::byte> header) const {
-    const auto type = wire::unasked_type(header);
-    const bool agreed = type == wire::MessageType::medium_failure ? agreement_.medium_failure
-                        : type == wire::MessageType::pool_claim   ? agreement_.pool_claim
-                                                                  : agreement_.resume;
-    return agreed ? type : std::nullopt;
-}
-
-std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes header) {
+// The daemon has sent the body together with HEADER.
+std::optional<Error> Session::receive_unsolicited(wire::MessageType type,
+                                                  std::span<const std::byte> header) {
     note_activity();
-    if (type == wire::MessageType::medium_failure)
-        return receive_medium_failure(std::move(header));
-    if (type == wire::MessageType::notice)
-        return receive_notice(header);
-    if (type == wire::MessageType::pool_claim)
-        return receive_pool_claim();
-    return std::nullopt;
-}
-
-std::optional<Error> Session::receive_notice(std::span<const std::byte> header) {
-    constexpr std::size_t max_notices = 16; // further ones are dropped until take_notices()
-    const auto size = wire::decode_notice_size(header);
+    const auto size = wire::decode_unsolicited_size(header);
     if (!size)
         return malformed(size.error());
-    std::string text(*size, '\0');
-    const auto got =
-        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(error_text_time_));
-    if (!got)
-        return incomplete(got.error());
-    if (*got < text.size())
-        return lost_link(
-            fmt::format("the session with {} is lost: it ended after {} of {} bytes of a notice",
-                        host_, *got, text.size()));
-    if (notices_.size() < max_notices)
-        notices_.push_back(printable(text));
-    return std::nullopt;
-}
-
-// unasked() has checked the size.
-std::optional<Error> Session::receive_pool_claim() {
-    wire::Bytes body(wire::pool_claim_size - wire::response_header_size);
+    wire::Bytes body(*size);
     const auto got = channel_->receive(body, Deadline(error_text_time_));
     if (!got)
         return incomplete(got.error());
-    if (*got < body.size())
-        return lost_link(fmt::format(
-            "the session with {} is lost: it ended after {} of {} bytes of the claim of a pool",
-            host_, *got, body.size()));
-    if (const auto claim = wire::decode_pool_claim(body))
-        pool_claim_ = *claim;
+    if (*got < body.size()) {
+        const std::string text =
+            fmt::format("the session ended after {} of {} bytes of a message of type {}", *got,
+                        body.size(), static_cast<unsigned>(type));
+        // The medium has failed, whatever else the message should have reported.
+        if (type == wire::MessageType::medium_failure)
+            return malformed({EBADMSG, ErrorClass::target_refused, text});
+        return lost_link(fmt::format("the session with {} is lost: {}", host_, text));
+    }
+    if (type == wire::MessageType::medium_failure)
+        return medium_failure(body);
+    if (type == wire::MessageType::notice)
+        keep_notice(body);
+    if (type == wire::MessageType::pool_claim)
+        if (const auto claim = wire::decode_pool_claim(body))
+            pool_claim_ = *claim;
     return std::nullopt;
 }
 
-// MESSAGE is the header. The daemon has sent the rest together with it.
-Error Session::receive_medium_failure(wire::Bytes message) {
-    const auto size = wire::decode_medium_failure_size(message);
-    if (!size)
-        return malformed(size.error());
-    message.resize(*size);
-    const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
-                                       Deadline(error_text_time_));
-    if (!got)
-        return incomplete(got.error());
-    message.resize(wire::response_header_size + *got);
-    const auto failure = wire::decode_medium_failure(message);
+void Session::keep_notice(std::span<const std::byte> text) {
+    constexpr std::size_t max_notices = 16; // further ones are dropped until take_notices()
+    if (notices_.size() < max_notices)
+        notices_.push_back(printable({reinterpret_cast<const char*>(text.data()), text.size()}));
+}
+
+Error Session::medium_failure(std::span<const std::byte> body) const {
+    const auto failure = wire::decode_medium_failure(body);
     if (!failure)
         return malformed(failure.error());
     return {EIO, ErrorClass::medium_failed,

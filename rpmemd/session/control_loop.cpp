@@ -2,8 +2,7 @@
 #include "rpmemd/session/control_loop.hpp"
 
 #include "common/base/io.hpp"
-#include "common/wire/medium_failure.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "rpmemd/session/control_output.hpp"
 #include "rpmemd/session/peer_timeout.hpp"
 
@@ -82,7 +81,7 @@ private:
     Outcome handle(const wire::HeartbeatRequest& request);
 
     const Channel& channel_;
-    bool knows_medium_failure_; // the peer does, see common/wire/medium_failure.hpp
+    bool knows_medium_failure_; // the peer does, see common/wire/unsolicited.hpp
     bool knows_pool_claim_;     // the peer does, see wire::PoolClaim
     Log& log_;
     UniqueFd signals_;

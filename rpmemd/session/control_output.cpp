@@ -2,7 +2,7 @@
 #include "rpmemd/session/control_output.hpp"
 
 #include "common/base/quiet_thread.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/session/session.hpp"
 
-#include "common/wire/medium_failure.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "rpmemd/confinement/confinement.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/fabric_lane_server.hpp"

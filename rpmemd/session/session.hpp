@@ -9,7 +9,7 @@
 #include "common/base/deadline.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/control_messages.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
 #include "rpmemd/lanes/lane_server.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "tests/hostile/daemon_process.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
@@ -109,22 +109,21 @@ private:
     // another message, which it handles.
     wire::Bytes receive_one() {
         wire::Bytes header = daemon_.receive(wire::response_header_size);
-        const auto unasked = wire::unasked_type(header);
+        const auto unasked = wire::unsolicited_type(
+            header, {.medium_failure = true, .resume = true, .pool_claim = true});
         if (header.size() < wire::response_header_size || !unasked)
             return header.empty() ? wire::Bytes(1) : header;
         if (*unasked == wire::MessageType::target_heartbeat) {
             ++heartbeats_;
             return {};
         }
-        if (*unasked == wire::MessageType::pool_claim) {
-            const auto size = wire::pool_claim_size - header.size();
-            claim_ = test::value_of(wire::decode_pool_claim(daemon_.receive(size)));
-            return {};
-        }
-        if (*unasked != wire::MessageType::notice)
+        const auto body = daemon_.receive(test::value_of(wire::decode_unsolicited_size(header)));
+        if (*unasked == wire::MessageType::medium_failure)
             throw std::runtime_error("the medium has failed");
-        const auto text = daemon_.receive(test::value_of(wire::decode_notice_size(header)));
-        notices_.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+        if (*unasked == wire::MessageType::pool_claim)
+            claim_ = test::value_of(wire::decode_pool_claim(body));
+        else
+            notices_.emplace_back(reinterpret_cast<const char*>(body.data()), body.size());
         return {};
     }
     wire::Bytes receive_unasked() {

@@ -3,7 +3,7 @@
 // lane, and every call of the API on it.
 #pragma once
 
-#include "common/wire/medium_failure.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "librpmem/pool.hpp"
 #include "tests/support/frame_target.hpp"
 #include "tests/support/scripted_daemon.hpp"

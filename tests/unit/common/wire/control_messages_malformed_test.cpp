@@ -111,6 +111,15 @@ std::vector<Message> all_messages() {
           {"text size", 40, 4, false}},
          false,
          MessageType::medium_failure},
+        {"POOL_CLAIM",
+         encode(samples::pool_claim()),
+         {{"status", 0, 4, false},
+          {"type", 4, 4, false},
+          {"size", 8, 8, false},
+          {"epoch", 32, 8, true},
+          {"generation", 40, 8, true}},
+         false,
+         MessageType::pool_claim},
     };
 }
 

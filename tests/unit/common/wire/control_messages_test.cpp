@@ -4,10 +4,9 @@
 // test fails if a field is encoded at another place, in another byte order or size, if a status has
 // another number or errno value, or if a decoder changes or refuses a valid message.
 #include "common/wire/hello.hpp"
-#include "common/wire/medium_failure.hpp"
 #include "common/wire/persist_message.hpp"
 #include "common/wire/status.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "tests/unit/common/wire/samples.hpp"
 
 #include <bit>
@@ -98,13 +97,15 @@ TEST(PoolClaim, IsReadAsItWasSent) {
     const Bytes message = encode(samples::pool_claim());
     const auto header = std::span(message).first(response_header_size);
     const auto body = std::span(message).subspan(response_header_size);
-    EXPECT_EQ(unasked_type(header), MessageType::pool_claim);
+    EXPECT_EQ(unsolicited_type(header, samples::all_agreed), MessageType::pool_claim);
+    EXPECT_EQ(decode_unsolicited_size(header), body.size());
     EXPECT_EQ(test::value_of(decode_pool_claim(body)), samples::pool_claim());
     EXPECT_TRUE(test::failed(decode_pool_claim(body.first(body.size() - 1)), EBADMSG));
     EXPECT_TRUE(test::failed(decode_pool_claim(message), EBADMSG));
     Bytes longer = message;
-    longer[response_header_size - 1] = std::byte{pool_claim_size + 1}; // the last byte of its size
-    EXPECT_EQ(unasked_type(std::span(longer).first(response_header_size)), std::nullopt);
+    longer[response_header_size - 1] = std::byte{81}; // the last byte of its size
+    EXPECT_EQ(unsolicited_type(std::span(longer).first(response_header_size), samples::all_agreed),
+              std::nullopt);
 }
 
 TEST(Encoding, InitialStatusIsInHostOrder) {
@@ -245,9 +246,11 @@ TEST(MediumFailure, GoldenBytes) {
     const std::string content = test::read_file(WIRE_DATA_DIR "/medium_failure.bin");
     const auto golden = std::as_bytes(std::span(content));
     EXPECT_EQ(hex(encode(samples::medium_failure())), hex(golden));
-    EXPECT_TRUE(announces_medium_failure(golden.first(response_header_size)));
-    EXPECT_EQ(decode_medium_failure_size(golden.first(response_header_size)), golden.size());
-    const auto failure = test::value_of(decode_medium_failure(golden));
+    const auto header = golden.first(response_header_size);
+    const auto body = golden.subspan(response_header_size);
+    EXPECT_EQ(unsolicited_type(header, samples::all_agreed), MessageType::medium_failure);
+    EXPECT_EQ(decode_unsolicited_size(header), body.size());
+    const auto failure = test::value_of(decode_medium_failure(body));
     EXPECT_EQ(failure.part, "/pools/part0");
     EXPECT_EQ(failure.offset, 0x0102030405060000U);
     EXPECT_EQ(failure.length, 4096U);
@@ -260,7 +263,7 @@ TEST(MediumFailure, LongPathsAndTextsAreCut) {
     failure.part = std::string(max_part_bytes, 'p');
     failure.text = std::string(max_medium_failure_text, 't');
     const Bytes longest = encode(failure);
-    EXPECT_TRUE(decode_medium_failure(longest));
+    EXPECT_EQ(hex(test::value_of(samples::receive_unsolicited(longest))), hex(longest));
     failure.part += 'x';
     failure.text += 'x';
     EXPECT_EQ(hex(encode(failure)), hex(longest));
@@ -270,19 +273,37 @@ TEST(MediumFailure, PathAndTextMayBeEmpty) {
     MediumFailure failure = samples::medium_failure();
     failure.part.clear();
     failure.text.clear();
-    const auto back = test::value_of(decode_medium_failure(encode(failure)));
-    EXPECT_EQ(back.part + back.text, "");
+    const Bytes message = encode(failure);
+    EXPECT_EQ(hex(test::value_of(samples::receive_unsolicited(message))), hex(message));
 }
 
-TEST(MediumFailure, NoResponseAnnouncesIt) {
+TEST(Unsolicited, NoResponseIs) {
     for (const MessageType request :
          {MessageType::create, MessageType::open, MessageType::close, MessageType::set_attributes})
         for (std::uint32_t status = 0; status <= 15; ++status) {
             const Bytes response = encode_refusal(request, Status{status});
-            EXPECT_FALSE(announces_medium_failure(
-                std::span<const std::byte>(response).first(response_header_size)));
+            EXPECT_EQ(unsolicited_type(std::span(response).first(response_header_size),
+                                       samples::all_agreed),
+                      std::nullopt);
         }
-    EXPECT_FALSE(announces_medium_failure({}));
+    EXPECT_EQ(unsolicited_type({}, samples::all_agreed), std::nullopt);
+}
+
+TEST(Unsolicited, EachNeedsItsOwnAgreement) {
+    const struct {
+        Bytes message;
+        bool Agreement::*agreed;
+    } cases[] = {{encode(samples::medium_failure()), &Agreement::medium_failure},
+                 {encode_target_heartbeat(), &Agreement::resume},
+                 {encode_notice("old"), &Agreement::resume},
+                 {encode(samples::pool_claim()), &Agreement::pool_claim}};
+    for (const auto& one : cases) {
+        const auto header = std::span(one.message).first(response_header_size);
+        Agreement agreement = samples::all_agreed;
+        EXPECT_TRUE(unsolicited_type(header, agreement));
+        agreement.*one.agreed = false;
+        EXPECT_EQ(unsolicited_type(header, agreement), std::nullopt) << hex(header);
+    }
 }
 
 } // namespace

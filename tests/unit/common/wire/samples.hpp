@@ -5,8 +5,7 @@
 #pragma once
 
 #include "common/wire/control_messages.hpp"
-#include "common/wire/medium_failure.hpp"
-#include "common/wire/unasked.hpp"
+#include "common/wire/unsolicited.hpp"
 #include "tests/support/expect.hpp"
 
 #include <fmt/format.h>
@@ -72,6 +71,8 @@ inline MediumFailure medium_failure() {
     return {"/pools/part0", 0x0102030405060000, 0x1000, 5, "msync: Input/output error"};
 }
 
+inline constexpr Agreement all_agreed{.medium_failure = true, .resume = true, .pool_claim = true};
+
 // Decodes a whole message like a receiver: the header first, then the body.
 inline Result<Request> receive_request(std::span<const std::byte> message) {
     RPMEM_ASSIGN(auto header, decode_request_header(
@@ -83,11 +84,26 @@ inline Bytes encode_any(const Request& request) {
     return std::visit([](const auto& message) { return encode(message); }, request);
 }
 
+// The unsolicited message as bytes once more, or why it is refused.
+inline Result<Bytes> receive_unsolicited(std::span<const std::byte> message) {
+    const auto header = message.first(std::min(message.size(), response_header_size));
+    const auto type = unsolicited_type(header, all_agreed);
+    if (!type)
+        return fail(ErrorClass::target_refused, EBADMSG, "not an unsolicited message");
+    RPMEM_ASSIGN(const auto size, decode_unsolicited_size(header));
+    const auto body = message.subspan(response_header_size);
+    if (body.size() != size)
+        return fail(ErrorClass::target_refused, EBADMSG, "{} of {} bytes", body.size(), size);
+    const auto again = [](const auto& decoded) { return encode(decoded); };
+    if (type == MessageType::pool_claim)
+        return decode_pool_claim(body).map(again);
+    return decode_medium_failure(body).map(again);
+}
+
 // Decodes a whole response like a receiver, and encodes the result again.
 inline Result<Bytes> receive_response(MessageType expected, std::span<const std::byte> message) {
-    if (expected == MessageType::medium_failure)
-        return decode_medium_failure(message).map(
-            [](const MediumFailure& failure) { return encode(failure); });
+    if (expected == MessageType::medium_failure || expected == MessageType::pool_claim)
+        return receive_unsolicited(message);
     RPMEM_ASSIGN(auto header,
                  decode_response_header(
                      message.first(std::min(message.size(), response_header_size)), expected));

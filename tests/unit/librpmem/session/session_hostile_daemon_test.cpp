@@ -148,7 +148,7 @@ TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
                              {"errno high", changed(32, 4, 4096), EBADMSG, "errno"},
                              {"path", changed(36, 4, 0xffffffff), EBADMSG, "path"},
                              {"text", changed(40, 4, 5), EBADMSG, "path"},
-                             {"short", as_text(good).substr(0, good.size() - 1), EBADMSG, "size"}})
+                             {"short", as_text(good).substr(0, good.size() - 1), EBADMSG, "33 of"}})
         expect_no_pool(saying, test::scripted_capabilities);
     // The daemon did not offer this message.
     expect_no_pool({"not agreed", as_text(good), EBADMSG, "violated the protocol"},
