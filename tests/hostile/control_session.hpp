@@ -62,7 +62,7 @@ public:
 
     struct Answer {
         wire::Status status = wire::Status::fatal;
-        wire::Bytes bytes; // empty: the channel ended
+        wire::Bytes bytes; // empty if the channel ended
     };
     // Sends REQUEST and returns the response.
     Answer ask(std::span<const std::byte> request) {

@@ -35,10 +35,10 @@ inline constexpr std::chrono::seconds patience(10);
 
 struct Ending {
     bool in_time = false;   // it ended by itself
-    bool by_signal = false; // and not by exit
+    bool by_signal = false; // a signal has ended it
     int status = 0;         // exit status, or the signal
-    wire::Bytes output;     // all that it wrote on standard output
-    std::string error_text; // and on standard error
+    wire::Bytes output;     // standard output
+    std::string error_text; // standard error
 };
 
 inline constexpr std::size_t max_output = 1024 * 1024;

@@ -18,7 +18,7 @@ TEST_F(WithoutAPool, HeartbeatsDoNotKeepTheSession) {
     ControlSession control(daemon);
     ASSERT_EQ(control.log_in(), wire::Status::success);
     constexpr std::chrono::seconds limit(120);
-    constexpr std::chrono::seconds busy(20); // other tests run beside this one
+    constexpr std::chrono::seconds busy(20); // slack, because other tests run at the same time
     const auto began = Deadline::Clock::now();
     while (control.beat() && Deadline::Clock::now() - began < limit + busy)
         std::this_thread::sleep_for(std::chrono::milliseconds(200)); // more often than an initiator
