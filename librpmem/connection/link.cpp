@@ -297,10 +297,8 @@ Result<> Link::compare_claims(const Connection& next) const {
 Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned number) try {
     ++generation_;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
-    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_,
-                                               {.generation = generation_,
-                                                .takeover = &*takeover_,
-                                                .deadline = Deadline(time)}));
+    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation_, &*takeover_,
+                                               Deadline(time)));
     RPMEM_ASSIGN(const auto response, next->open());
     RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));
