@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <climits>
@@ -89,6 +90,14 @@ Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& de
         RPMEM_TRY(await_reader(fd, deadline));
     }
     return {};
+}
+
+bool is_file_at(int fd, int directory, const std::string& name) {
+    struct stat ours {};
+    struct stat named {};
+    return ::fstat(fd, &ours) == 0 &&
+           ::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 Result<Event> Event::make() {

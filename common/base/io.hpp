@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace rpmem {
 
@@ -47,6 +48,10 @@ template <typename Text>
 // Writes all of DATA. Fails with ETIMEDOUT if DEADLINE passes, and with EPIPE if the reader has
 // closed its end. Raises no SIGPIPE if FD is a socket.
 Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline);
+
+// Whether NAME in DIRECTORY, a descriptor or AT_FDCWD, refers to the open file FD. Does not follow
+// a symbolic link.
+[[nodiscard]] bool is_file_at(int fd, int directory, const std::string& name);
 
 // A flag that poll(2) can wait for. It stays raised until clear().
 class Event {

@@ -4,18 +4,15 @@
 #include <algorithm>
 
 namespace rpmem {
-namespace {
 
-bool is_plain(char c) {
+bool is_plain_in_shell(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
 }
 
-} // namespace
-
 // Names that need no quotes are sent without quotes, as by PMDK 1.12.1.
 std::string shell_word(std::string_view text) {
-    if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain))
+    if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain_in_shell))
         return std::string(text);
     std::string word = "'";
     for (const char c : text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses pieces of text.
+// Parses pieces of text, and makes text of bytes.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace rpmem {
@@ -29,6 +31,15 @@ template <std::unsigned_integral Number>
     if (error != std::errc() || end != text.data() + text.size())
         return std::nullopt;
     return number;
+}
+
+[[nodiscard]] inline std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Returns the text in FIELD, which has a fixed size and is padded with NULs.
+[[nodiscard]] inline std::string_view fixed_text(std::string_view field) {
+    return field.substr(0, field.find('\0'));
 }
 
 // Returns TEXT without blanks at either end.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The back-off of an initiator whose lane was refused for a reason that may pass, or whose
-// connection ended before the welcome.
+// Back-off: jitter, and the pauses of an initiator whose lane was refused for a reason that may
+// pass, or whose connection ended before the welcome.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,21 @@ namespace rpmem::transport {
 inline constexpr std::chrono::milliseconds first_retry_pause{50};
 inline constexpr std::chrono::milliseconds max_retry_pause{1000};
 
-// Returns the pause after TRIES failed attempts, at least 1. The 32 random bits RANDOM choose a
-// value from half of the pause to all of it. Without jitter, lanes that were refused together retry
-// together, and each round admits only as many as there are known slots: 1024 lanes over a link of
-// 20 ms took 9 s.
+// The 32 random bits RANDOM choose a value from half of PAUSE to all of it.
+[[nodiscard]] constexpr std::chrono::microseconds with_jitter(std::chrono::microseconds pause,
+                                                              std::uint32_t random) {
+    const std::chrono::microseconds half = pause / 2;
+    return half +
+           std::chrono::microseconds(static_cast<std::uint64_t>(half.count()) * random >> 32);
+}
+
+// Returns the pause after TRIES failed attempts, at least 1. Without jitter, lanes that were
+// refused together retry together, and each round admits only as many as there are known slots:
+// 1024 lanes over a link of 20 ms took 9 s.
 [[nodiscard]] constexpr std::chrono::microseconds retry_pause(unsigned tries,
                                                               std::uint32_t random) {
     const unsigned doublings = std::min(tries > 0 ? tries - 1 : 0, 5U);
-    const std::chrono::microseconds half =
-        std::min(max_retry_pause, first_retry_pause * (1U << doublings)) / 2;
-    return half +
-           std::chrono::microseconds(static_cast<std::uint64_t>(half.count()) * random >> 32);
+    return with_jitter(std::min(max_retry_pause, first_retry_pause * (1U << doublings)), random);
 }
 
 } // namespace rpmem::transport

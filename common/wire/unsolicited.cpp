@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/wire/unsolicited.hpp"
 
+#include "common/base/text.hpp"
 #include "common/wire/byte_reader.hpp"
 #include "common/wire/control_layout.hpp"
 
@@ -23,10 +24,6 @@ ByteWriter begin_message(MessageType type, std::size_t size) {
 // Checks the size again, because the caller may not have got it from decode_unsolicited_size().
 Result<> check_body(MessageType type, std::span<const std::byte> body) {
     return layout::check_size(*layout::find_kind(type), response_header_size + body.size());
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 } // namespace

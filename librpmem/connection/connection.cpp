@@ -2,17 +2,20 @@
 #include "librpmem/connection/connection.hpp"
 
 #include "common/wire/persist_message.hpp"
-#include "librpmem/connection/pool_request.hpp"
 #include "librpmem/lanes/fabric_lanes.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/lanes/tcp_lanes.hpp"
 #include "librpmem/session/account.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <span>
 
 namespace rpmem::initiator {
 namespace {
@@ -27,14 +30,64 @@ void put(std::string_view text, std::array<char, Size>& field) {
     std::ranges::copy(text.substr(0, Size - 1), field.begin());
 }
 
+// Returns the number of lanes that the limit on descriptors allows if all lanes are connected at
+// once: each takes several descriptors, and the application needs some too. A lane that is
+// connected at its first use reports the limit then.
+unsigned lanes_for_descriptors(bool all_at_once) {
+    if (!all_at_once)
+        return UINT_MAX;
+    constexpr rlim_t descriptors_each = 16;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT_MAX;
+    return static_cast<unsigned>(
+        std::clamp<rlim_t>(limit.rlim_cur / descriptors_each, 1, UINT_MAX));
+}
+
+// Returns the number of lanes to request: WANTED by the application, or less if the provider, the
+// settings, the target or a limit on descriptors allow only fewer. HELLO is empty for a target of
+// protocol 0.1.
+unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
+                      const std::optional<wire::Hello>& hello) {
+    return std::min({wanted, choice.fabric ? choice.fabric->max_lanes : wanted,
+                     settings.max_lanes.value_or(wanted), lanes_for_descriptors(!hello),
+                     hello ? hello->lanes : wanted});
+}
+
+// Checks the values that the lanes will use, because a target may send any. Fails with EBADMSG.
+Result<> check_answer(const wire::InBandAttributes& in_band, const wire::OpenRequest& asked,
+                      const wire::Agreement& agreement) {
+    const auto bad = [](std::string what) {
+        return fail(ErrorClass::target_refused, EBADMSG,
+                    "rpmemd violated the protocol: its response contains {}", what);
+    };
+    if (in_band.port == 0 || in_band.port > UINT16_MAX)
+        return bad(fmt::format("port {}; 1 to {} are allowed", in_band.port, UINT16_MAX));
+    const bool has_access = !agreement.lane_frames || in_band.rkey != 0;
+    if (in_band.method == wire::PersistMethod::appliance &&
+        (asked.provider == wire::Provider::tcp || !has_access))
+        return bad(fmt::format("persist method {} (appliance), which needs direct access to the "
+                               "pool, and this session has none",
+                               static_cast<unsigned>(in_band.method)));
+    if (in_band.lanes == 0 || in_band.lanes > asked.lanes)
+        return bad(fmt::format("{} lanes; 1 to {}, as requested, are allowed", in_band.lanes,
+                               asked.lanes));
+    if (in_band.raddr > UINT64_MAX - asked.pool_size)
+        return bad(fmt::format("remote address {:#x}; with a pool of {} bytes the maximum is {:#x}",
+                               in_band.raddr, asked.pool_size, UINT64_MAX - asked.pool_size));
+    return {};
+}
+
 } // namespace
 
 Result<std::shared_ptr<Connection>> Connection::log_in(const PoolArguments& arguments,
                                                        const Settings& settings,
-                                                       const LoginTerms& terms) {
-    std::shared_ptr<Connection> connection(new Connection(arguments, settings, terms.deadline));
+                                                       std::uint64_t generation,
+                                                       const transport::Secret* takeover,
+                                                       std::optional<Deadline> deadline) {
+    std::shared_ptr<Connection> connection(new Connection(arguments, settings, deadline));
     RPMEM_TRY(connection->start_session());
-    RPMEM_TRY(connection->introduce(terms.generation, terms.takeover));
+    RPMEM_TRY(connection->introduce(generation, takeover));
     RPMEM_TRY(connection->choose_provider());
     return connection;
 }
@@ -55,7 +108,7 @@ Connection::~Connection() {
 Result<> Connection::start_session() {
     RPMEM_ASSIGN(auto target, parse_target(arguments_.target));
     host_ = target.host;
-    route_ = std::make_unique<Route>(target, LocalMemory{arguments_.address, arguments_.size},
+    route_ = std::make_unique<Route>(target, std::span(arguments_.address, arguments_.size),
                                      settings_, login_time());
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
@@ -144,8 +197,7 @@ Result<wire::OpenResponse> Connection::open() {
 }
 
 Result<> Connection::connect(const wire::InBandAttributes& in_band) {
-    RPMEM_TRY(check_answer(in_band, {arguments_.size, lane_count_, choice_->provider},
-                           session_->agreement()));
+    RPMEM_TRY(check_answer(in_band, request(), session_->agreement()));
     if (choice_->provider == wire::Provider::tcp &&
         session_->holds(wire::condition_no_appliance_over_tcp))
         facts_.warnings.emplace_back(no_appliance_over_tcp);

@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,19 +46,14 @@ struct ConnectionFacts {
     bool misses_device = false;        // lanes do not use RDMA, although RPMEM_DEVICE asks for it
 };
 
-// The default values are those of a first session.
-struct LoginTerms {
-    std::uint64_t generation = 0;
-    // The takeover key of generation 0, if this session replaces an earlier one. Otherwise null.
-    const transport::Secret* takeover = nullptr;
-    // For log_in(), open() and connect() together. Without it, only the settings bound each step.
-    std::optional<Deadline> deadline{};
-};
-
 class Connection {
 public:
+    // The default values are those of a first session. A later one has the TAKEOVER key of
+    // generation 0. DEADLINE is for log_in(), open() and connect() together. Without it, only the
+    // settings bound each step.
     static Result<std::shared_ptr<Connection>>
-    log_in(const PoolArguments& arguments, const Settings& settings, const LoginTerms& terms = {});
+    log_in(const PoolArguments& arguments, const Settings& settings, std::uint64_t generation = 0,
+           const transport::Secret* takeover = nullptr, std::optional<Deadline> deadline = {});
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;

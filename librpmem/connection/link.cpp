@@ -3,6 +3,7 @@
 
 #include "common/base/probes.hpp"
 #include "common/transport/crypto.hpp"
+#include "common/transport/retry.hpp"
 #include "librpmem/connection/link_thread.hpp"
 
 #include <algorithm>
@@ -43,13 +44,12 @@ milliseconds max_time(const Settings& settings) {
     return settings.on_loss == OnLoss::wait ? no_limit : settings.reconnect_timeout;
 }
 
-// Returns a random time from half of PAUSE to PAUSE. Initiators that have lost a target together
-// must not all log in at the same moment.
-milliseconds with_jitter(milliseconds pause) {
+// Initiators that have lost a target together must not all log in at the same moment.
+void sleep_with_jitter(milliseconds pause, milliseconds max) {
     std::uint32_t bits = 0;
     static_cast<void>(transport::SystemRandom().fill(std::as_writable_bytes(std::span(&bits, 1))));
-    const milliseconds half = pause / 2;
-    return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
+    std::this_thread::sleep_for(
+        std::min<std::chrono::microseconds>(transport::with_jitter(pause, bits), max));
 }
 
 // Whether another attempt may succeed. A failed medium, a violation of the protocol (EBADMSG) and
@@ -243,7 +243,7 @@ Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBo
     Error last = loss;
     while (bound.may_try()) {
         if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
-            std::this_thread::sleep_for(std::min(with_jitter(pause), bound.left()));
+            sleep_with_jitter(pause, bound.left());
         const milliseconds time = bound.start_try();
         auto next = try_once(time, bound.tries());
         if (next) {
@@ -297,10 +297,8 @@ Result<> Link::compare_claims(const Connection& next) const {
 Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned number) try {
     ++generation_;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
-    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_,
-                                               {.generation = generation_,
-                                                .takeover = &*takeover_,
-                                                .deadline = Deadline(time)}));
+    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation_, &*takeover_,
+                                               Deadline(time)));
     RPMEM_ASSIGN(const auto response, next->open());
     RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));

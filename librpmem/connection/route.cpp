@@ -22,7 +22,7 @@ std::string number_of(const std::string& name, std::chrono::milliseconds time) {
 
 } // namespace
 
-Route::Route(Target target, const LocalMemory& memory, const Settings& settings,
+Route::Route(Target target, std::span<std::byte> memory, const Settings& settings,
              std::chrono::milliseconds time)
     : target_(std::move(target)), settings_(settings), memory_(memory),
       resolved_(look_up_target(time_for_names(time))),

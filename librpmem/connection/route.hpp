@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ public:
     // Resolves the name of the target, and prepares the search for an RDMA device that reaches the
     // address where lanes usually connect. TIME is the time for the whole login, see
     // time_for_names().
-    Route(Target target, const LocalMemory& memory, const Settings& settings,
+    Route(Target target, std::span<std::byte> memory, const Settings& settings,
           std::chrono::milliseconds time);
 
     [[nodiscard]] RdmaSearch& search() { return search_; }
@@ -56,7 +57,7 @@ private:
 
     Target target_;
     Settings settings_;
-    LocalMemory memory_;
+    std::span<std::byte> memory_;
     std::string why_not_resolved_{};
     std::vector<std::string> resolved_; // addresses of the target's name
     std::string searched_;              // host of search_; numeric if it could be resolved

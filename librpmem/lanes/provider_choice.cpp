@@ -34,7 +34,7 @@ struct Preparation {
     std::vector<std::string> notes;
 };
 
-Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
+Preparation prepare_rdma(std::span<std::byte> memory, const Settings& settings) {
     Preparation preparation;
     if (!may_use_rdma(settings) || devices_are_the_parents)
         return preparation;
@@ -44,7 +44,7 @@ Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
         preparation.notes.emplace_back(rdma::describe(*safety));
     else if (settings.fork_safe)
         preparation.fork_safety = Failure(safety.error());
-    if (auto note = fabric::ask_for_paging(settings.paging, memory.address, memory.size);
+    if (auto note = fabric::ask_for_paging(settings.paging, memory.data(), memory.size());
         !note.empty())
         preparation.notes.push_back(std::move(note));
     return preparation;
@@ -52,7 +52,7 @@ Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
 
 // The environment must not change afterwards, because ssh is started with it, possibly by several
 // threads.
-Preparation prepare(const LocalMemory& memory, const Settings& settings) {
+Preparation prepare(std::span<std::byte> memory, const Settings& settings) {
     Preparation preparation = prepare_rdma(memory, settings);
     fabric::freeze_environment();
     return preparation;
@@ -128,7 +128,8 @@ bool may_use_rdma(const Settings& settings) {
     return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
 }
 
-RdmaSearch::RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings)
+RdmaSearch::RdmaSearch(const std::string& host, std::span<std::byte> memory,
+                       const Settings& settings)
     : search_([this, host, settings, preparation = prepare(memory, settings)] {
           try {
               found_.emplace(find_rdma(host, settings, preparation));

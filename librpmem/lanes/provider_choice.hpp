@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,12 +27,6 @@ struct ProviderChoice {
 };
 [[nodiscard]] std::string describe(const ProviderChoice& choice);
 
-// The memory of the application, which an RDMA device is to use.
-struct LocalMemory {
-    std::byte* address;
-    std::size_t size;
-};
-
 struct RdmaFound {
     std::optional<fabric::Provider> provider; // nothing: see why_not
     std::string why_not;
@@ -41,13 +36,13 @@ struct RdmaFound {
 // Whether a search can find an RDMA device. Does not load libfabric.
 bool may_use_rdma(const Settings& settings);
 
-// Searches for an RDMA device that reaches HOST. Fails with ENOTSUP if there is one, but the
-// settings do not allow its use.
+// Searches for an RDMA device that reaches HOST and can use MEMORY. Fails with ENOTSUP if there is
+// one, but the settings do not allow its use.
 class RdmaSearch {
 public:
     // Sets the environment variables of libfabric. This library does not change the environment
     // after that.
-    RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
+    RdmaSearch(const std::string& host, std::span<std::byte> memory, const Settings& settings);
     ~RdmaSearch();
     RdmaSearch(const RdmaSearch&) = delete;
     RdmaSearch& operator=(const RdmaSearch&) = delete;

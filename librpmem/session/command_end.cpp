@@ -9,9 +9,6 @@
 namespace rpmem::initiator {
 namespace {
 
-// Exit status of ssh for its own failures, and for a command that a signal has ended, see ssh(1).
-constexpr int ssh_failed = 255;
-
 // Exit status of a shell for a command that it cannot run, and for one that it does not find, see
 // sh(1). The status of a command that signal N has ended is 128 + N.
 constexpr int shell_cannot_run = 126;

@@ -17,6 +17,9 @@ namespace rpmem::initiator {
 // of the login shell.
 inline constexpr std::chrono::milliseconds end_time{500};
 
+// Exit status of ssh for its own failures, and for a command that a signal has ended, see ssh(1).
+inline constexpr int ssh_failed = 255;
+
 // What the command sent before it ended.
 struct CommandOutput {
     bool spoke;        // rpmemd has answered, so the login and the command are right

@@ -3,6 +3,7 @@
 
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 #include "librpmem/session/start_channel.hpp"
 
 #include <poll.h>
@@ -87,7 +88,7 @@ Result<> Session::await_ready(const Deadline& deadline) {
 
 // BEGINNING was received instead of the initial status.
 Failure Session::unexpected_output(std::span<const std::byte> beginning) {
-    std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+    std::string text = text_of(beginning);
     text += channel_->output_there(max_unexpected_output);
     // A hello has the secret of the session, which must not appear in a log.
     const auto word = wire::encode_initial_status(wire::hello_status);

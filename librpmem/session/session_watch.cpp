@@ -2,6 +2,7 @@
 // The part of Session that receives unsolicited messages and detects the loss of the session.
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 #include "common/wire/byte_reader.hpp"
 #include "common/wire/unsolicited.hpp"
 #include "librpmem/session/session.hpp"
@@ -138,7 +139,7 @@ std::optional<Error> Session::receive_unsolicited(wire::MessageType type,
 void Session::keep_notice(std::span<const std::byte> text) {
     constexpr std::size_t max_notices = 16; // further ones are dropped until take_notices()
     if (notices_.size() < max_notices)
-        notices_.push_back(printable({reinterpret_cast<const char*>(text.data()), text.size()}));
+        notices_.push_back(printable(text_of(text)));
 }
 
 Error Session::medium_failure(std::span<const std::byte> body) const {

@@ -4,6 +4,7 @@
 #include "common/base/hex.hpp"
 #include "common/base/log.hpp"
 #include "common/base/shell_word.hpp"
+#include "common/base/text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -59,8 +60,8 @@ json repairs_of(const PoolFacts& pool) {
 
 json attributes_json(const PoolHeader& header) {
     const rpmem_pool_attr attributes = attributes_of(header);
-    const std::string_view signature(attributes.signature, sizeof(attributes.signature));
-    return {{"signature", printable(signature.substr(0, signature.find('\0')))},
+    const auto signature = fixed_text({attributes.signature, sizeof(attributes.signature)});
+    return {{"signature", printable(signature)},
             {"major", attributes.major},
             {"compat_features", attributes.compat_features},
             {"incompat_features", attributes.incompat_features},

@@ -2,6 +2,7 @@
 #include "rpmemd/registry/pool_files.hpp"
 
 #include "common/base/deadline.hpp"
+#include "common/base/hex.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,10 +45,7 @@ Result<std::string> pool_file_name(const PartIdentity& first_part) {
     transport::Digest digest;
     if (!transport::sha256({transport::bytes_of(key)}, digest))
         return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
-    std::string name(pool_prefix);
-    for (const std::byte byte : std::span(digest).first<bytes_of_name>())
-        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return name;
+    return std::string(pool_prefix) + hex_of(std::span(digest).first<bytes_of_name>());
 }
 
 Result<StateFile> open_pool_file(const StateDirectory& directory, const std::string& name) {

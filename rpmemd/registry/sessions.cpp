@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/sessions.hpp"
 
+#include "common/base/hex.hpp"
 #include "common/transport/crypto.hpp"
 #include "rpmemd/registry/fence.hpp"
 #include "rpmemd/registry/lock_holder.hpp"
@@ -21,10 +22,7 @@ Result<std::string> new_name() {
     std::array<std::byte, 8> number{};
     transport::SystemRandom random;
     RPMEM_TRY(random.fill(number));
-    std::string name(session_prefix);
-    for (const std::byte byte : number)
-        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return name;
+    return std::string(session_prefix) + hex_of(number);
 }
 
 bool remove_if_ended(const StateDirectory& directory, const std::string& name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/state_file.hpp"
 
+#include "common/base/io.hpp"
 #include "rpmemd/pools/files/owner_and_mode.hpp"
 
 #include <fcntl.h>
@@ -63,11 +64,7 @@ bool StateFile::lock() const { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0
 bool StateFile::is_unlocked() const { return ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0; }
 
 bool StateFile::is_at(const StateDirectory& directory, const std::string& name) const {
-    struct stat ours {};
-    struct stat named {};
-    return ::fstat(fd_.get(), &ours) == 0 &&
-           ::fstatat(directory.fd(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+    return is_file_at(fd_.get(), directory.fd(), name);
 }
 
 Result<std::string> StateFile::contents() const {

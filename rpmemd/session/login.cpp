@@ -2,15 +2,14 @@
 #include "rpmemd/session/login.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::target {
 
 std::string text_of(std::span<const char> field) {
-    return printable({field.begin(), std::find(field.begin(), field.end(), '\0')})
-        .substr(0, max_record_text);
+    return printable(fixed_text({field.data(), field.size()})).substr(0, max_record_text);
 }
 
 Result<Owner> owner_of(const wire::LoginRequest& request,

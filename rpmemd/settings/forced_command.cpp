@@ -2,6 +2,7 @@
 #include "rpmemd/settings/forced_command.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/shell_word.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/hello.hpp"
 
@@ -23,12 +24,8 @@ constexpr std::size_t max_shown = 200;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
-// Returns whether C may be in a word without quotes, because a shell does not interpret it. '~' is
-// accepted, too: a shell would expand it, but nothing is expanded here.
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./+,:@%~").find(c) != std::string_view::npos;
-}
+// '~' is accepted, too: a shell would expand it, but nothing is expanded here.
+bool is_plain(char c) { return c == '~' || is_plain_in_shell(c); }
 
 bool takes(std::string_view& text, std::string_view beginning) {
     if (!text.starts_with(beginning))

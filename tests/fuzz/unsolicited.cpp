@@ -3,16 +3,13 @@
 // as many bytes as it announces.
 #include "common/wire/unsolicited.hpp"
 
+#include "common/base/text.hpp"
 #include "tests/fuzz/property.hpp"
 
 namespace {
 
 using namespace rpmem;
 using fuzz::require;
-
-wire::Bytes encode_notice(const fuzz::Bytes& text) {
-    return wire::encode_notice({reinterpret_cast<const char*>(text.data()), text.size()});
-}
 
 void check_medium_failure(const fuzz::Bytes& body, const fuzz::Bytes& message) {
     const auto failure = wire::decode_medium_failure(body);
@@ -45,7 +42,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     else if (type == wire::MessageType::medium_failure)
         check_medium_failure(body, message);
     else if (type == wire::MessageType::notice)
-        require(encode_notice(body) == message, "a notice is encoded to the same bytes");
+        require(wire::encode_notice(text_of(body)) == message,
+                "a notice is encoded to the same bytes");
     else
         require(wire::encode(wire::decode_pool_claim(body).value()) == message,
                 "a claim is encoded to the same bytes");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/compare/digests.hpp"
 
+#include "common/base/hex.hpp"
 #include "tools/compare/identity.hpp"
 
 #include <fmt/format.h>
@@ -49,10 +50,7 @@ public:
             throw std::bad_alloc();
         XXH128_canonical_t canonical;
         XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
-        std::string hex;
-        for (const unsigned char byte : canonical.digest)
-            hex += fmt::format("{:02x}", byte);
-        return hex;
+        return hex(canonical.digest);
     }
 
 private:

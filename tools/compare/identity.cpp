@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/compare/identity.hpp"
 
+#include "common/base/hex.hpp"
+#include "common/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,17 +29,13 @@ std::string described(const std::optional<Identity>& identity) {
 std::optional<Identity> identity_in(std::span<const std::byte> first_page) {
     if (first_page.size() < header_length)
         return std::nullopt;
-    std::string signature(reinterpret_cast<const char*>(first_page.data()), signature_length);
-    signature.resize(std::min(signature.find('\0'), signature.size()));
+    std::string signature(fixed_text(text_of(first_page.first(signature_length))));
     const auto uuid = first_page.subspan(uuid_begin, uuid_length);
     const bool has_uuid =
         std::ranges::any_of(uuid, [](std::byte byte) { return byte != std::byte{0}; });
     if (signature.empty() || !std::ranges::all_of(signature, is_printable) || !has_uuid)
         return std::nullopt;
-    std::string digits;
-    for (const std::byte byte : uuid)
-        digits += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return Identity{std::move(signature), std::move(digits)};
+    return Identity{std::move(signature), hex_of(uuid)};
 }
 
 std::vector<std::string> mismatches(const Side& local, const Side& remote, std::uint64_t needed) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/compare/partial_pool.hpp"
 
+#include "common/base/io.hpp"
+
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
@@ -44,7 +46,6 @@ Result<UniqueFd> open_locked(const std::string& path) {
     UniqueFd fd(
         ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, own_file));
     struct stat opened {};
-    struct stat named {};
     if (!fd || ::fstat(fd.get(), &opened) != 0)
         return cannot("make", path);
     if (!S_ISREG(opened.st_mode))
@@ -52,8 +53,7 @@ Result<UniqueFd> open_locked(const std::string& path) {
     const bool is_locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
     if (!is_locked && errno != EWOULDBLOCK)
         return cannot("lock", path);
-    if (!is_locked || ::stat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino ||
-        named.st_dev != opened.st_dev)
+    if (!is_locked || !is_file_at(fd.get(), AT_FDCWD, path))
         return fail(ErrorClass::caller_fault, EBUSY,
                     "another rpmemctl writes to {}; try again when it has ended", path);
     return fd;

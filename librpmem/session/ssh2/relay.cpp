@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/relay.hpp"
 
+#include "librpmem/session/command_end.hpp"
+
 #include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,9 +15,6 @@
 
 namespace rpmem::initiator::ssh2 {
 namespace {
-
-// Exit status of ssh for its own failures, see ssh(1).
-constexpr int ssh_failed = 255;
 
 constexpr std::size_t step_count = 4;
 

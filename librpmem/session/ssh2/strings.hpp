@@ -2,6 +2,7 @@
 // The "string" of the ssh protocols (RFC 4251): its length in four bytes, then its bytes.
 #pragma once
 
+#include "common/base/text.hpp"
 #include "common/wire/byte_reader.hpp"
 #include "common/wire/byte_writer.hpp"
 
@@ -34,10 +35,6 @@ std::optional<Container> take_string(wire::ByteReader& reader) {
     Container bytes(size);
     reader.raw(bytes);
     return bytes;
-}
-
-inline std::string text_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Returns the type at the beginning of a key or a signature, such as "ssh-ed25519".

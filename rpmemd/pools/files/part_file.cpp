@@ -2,6 +2,7 @@
 #include "rpmemd/pools/files/part_file.hpp"
 
 #include "common/base/deep_flush.hpp"
+#include "common/base/io.hpp"
 #include "common/base/medium_kind.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/sync_tracker.hpp"
@@ -227,11 +228,7 @@ bool PartFile::is_wanted() const { return is_leased_ && is_lease_broken(fd()); }
 // Returns whether ENTRY still refers to this file. Between opening and locking, another session may
 // have removed the file and created a new one.
 bool PartFile::is_at(const Entry& entry) const {
-    struct stat ours {};
-    struct stat named {};
-    return fstat(fd(), &ours) == 0 &&
-           fstatat(entry.directory.get(), entry.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+    return is_file_at(fd(), entry.directory.get(), entry.name);
 }
 
 Result<> PartFile::examine(mode_t mode) {

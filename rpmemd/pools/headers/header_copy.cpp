@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/headers/header_copy.hpp"
 
+#include "common/base/hex.hpp"
 #include "common/base/log.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "common/transport/crypto.hpp"
@@ -132,10 +133,7 @@ std::string HeaderCopyFile::name_for(const std::filesystem::path& pool_set) {
     const std::string path = pool_set.lexically_normal().native();
     if (!transport::sha256({transport::bytes_of(path)}, digest))
         throw std::bad_alloc();
-    std::string name = "headers-";
-    for (const std::byte byte : std::span(digest).first<bytes_of_name>())
-        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return name;
+    return "headers-" + hex_of(std::span(digest).first<bytes_of_name>());
 }
 
 std::string HeaderCopyFile::old_name_for(const std::filesystem::path& pool_set) {

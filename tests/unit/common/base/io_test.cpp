@@ -107,6 +107,25 @@ bool ends(pid_t process) {
     return false;
 }
 
+TEST(Files, AreKnownAgainByTheirNames) {
+    const test::TemporaryDirectory directory;
+    const std::string path = (directory.path() / "file").string();
+    const auto make = [&] {
+        return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    };
+    const UniqueFd file = make();
+    const UniqueFd parent(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    EXPECT_TRUE(is_file_at(file.get(), AT_FDCWD, path));
+    EXPECT_TRUE(is_file_at(file.get(), parent.get(), "file"));
+    ASSERT_EQ(::symlink("file", (directory.path() / "link").c_str()), 0);
+    EXPECT_FALSE(is_file_at(file.get(), parent.get(), "link"));
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    EXPECT_FALSE(is_file_at(file.get(), parent.get(), "file"));
+    const UniqueFd other = make();
+    EXPECT_FALSE(is_file_at(file.get(), parent.get(), "file"));
+    EXPECT_TRUE(is_file_at(other.get(), parent.get(), "file"));
+}
+
 // The helper stands for the process that ssh(1) starts for ProxyCommand.
 TEST(ChildProcess, TakesItsHelpersWithIt) {
     const auto pipe = test::value_of(make_pipe());

@@ -53,5 +53,11 @@ TEST(Text, LosesBlanksAtItsEndsOnly) {
     EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(Text, OfAFieldEndsAtItsFirstNul) {
+    EXPECT_EQ(fixed_text({"ab\0c\0", 5}), "ab");
+    EXPECT_EQ(fixed_text({"abcd", 4}), "abcd");
+    EXPECT_EQ(fixed_text({"\0bcd", 4}), "");
+}
+
 } // namespace
 } // namespace rpmem
