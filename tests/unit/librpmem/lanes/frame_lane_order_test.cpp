@@ -298,7 +298,7 @@ int persist_answered_by(std::vector<std::byte> answer) {
          .remote = fabric::RemoteAddress{target.remote_address(), target.remote_key()},
          .method = wire::PersistMethod::general_purpose,
          .lanes = 1,
-         .watch = {lost.fd(), [] { return true; }}},
+         .interrupt = {lost.fd(), [] { return true; }}},
         settings(), test::fabric_patience));
     return lanes->lane(0)->persist(0, 64, false);
 }
