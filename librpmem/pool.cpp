@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/pool.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -63,9 +62,9 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     RPMEM_TRY(connection->connect(in_band));
     facts_ = connection->facts();
     host_ = connection->host();
-    lane_count_ = connection->lanes().lanes();
-    slots_ = std::make_unique<LaneSlot[]>(lane_count_);
-    RPMEM_ASSIGN(counters_, PoolCounters::make(lane_count_));
+    lanes_ = LaneSet(connection->lanes().lanes());
+    unconfirmed_.resize(lanes());
+    RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
@@ -74,18 +73,10 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
             auto& pool = *static_cast<Pool*>(owner);
             pool.inherited_ = true;
             pool.link_->release_in_child();
-            for (unsigned index = 0; index < pool.lane_count_; ++index)
-                if (Connection* const own = pool.slots_[index].connection.get())
-                    own->release_in_child();
+            pool.lanes_.release_in_child();
         },
         this);
     return {};
-}
-
-// The handler in children uses the slots, so it is removed first.
-Pool::~Pool() {
-    in_children_.reset();
-    slots_.reset();
 }
 
 Result<std::shared_ptr<Connection>> Pool::connection(const char* call, CallBound& bound) {
@@ -120,17 +111,20 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                        Operate operate) {
-    const LaneSlot& slot = slots_[index];
-    if (!slot.is_usable()) [[unlikely]]
+    FrameLane* lane = lanes_.usable(index);
+    if (!lane) [[unlikely]] {
         RPMEM_TRY(make_usable(call, index, bound));
-    std::uint64_t before = slot.lane->progress();
-    while (const int code = operate(*slot.lane))
+        lane = lanes_.lane(index);
+    }
+    std::uint64_t before = lane->progress();
+    while (const int code = operate(*lane))
         [[unlikely]] {
             RPMEM_TRY(recover(call, index, code, {own, before}, bound));
-            before = slot.lane->progress();
+            lane = lanes_.lane(index);
+            before = lane->progress();
         }
     if (bound.has_begun()) [[unlikely]]
-        slot.lane->limit_waits(settings_.operation_timeout);
+        lane->limit_waits(settings_.operation_timeout);
     return {};
 }
 
@@ -173,18 +167,18 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (flags != 0)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "rpmem_drain: flags {:#x} are not supported; use 0", flags);
-    if (lane >= lane_count_)
+    if (lane >= lanes())
         return bad_lane("rpmem_drain", lane);
     return counted(CallKind::drain, lane, 0, [&] {
         CallBound bound;
-        if (!slots_[lane].has_unacknowledged())
+        if (!has_unacknowledged(lane))
             return look("rpmem_drain", bound).map([](const auto&) {});
         return on_lane("rpmem_drain", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
     });
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
-    if (lane >= lane_count_)
+    if (lane >= lanes())
         return bad_lane("rpmem_read", lane);
     if (offset >= size_of_pool() || length > size_of_pool() - offset)
         return fail(ErrorClass::caller_fault, EINVAL,
@@ -220,15 +214,7 @@ Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
         if (asked ||
             (asked.error().kind == ErrorClass::target_refused && asked.error().code != EBADMSG))
             return asked;
-        const bool was_cut_short = bound.has_begun() && asked.error().code == ETIMEDOUT;
-        const Error error = was_cut_short ? asked.error() : classify(*connection, asked.error());
-        connection->monitor().declare_lost(error);
-        const bool goes_on = error.kind == ErrorClass::link_lost && connection->can_reconnect();
-        if (!goes_on && error.code == ETIMEDOUT)
-            return in_context(call, error);
-        if (!goes_on)
-            return in_context(call,
-                              connection->monitor().reason(std::chrono::milliseconds(0)).value());
+        RPMEM_TRY(in_context(call, link_->lose(*connection, asked.error(), bound)));
     }
 }
 
@@ -238,20 +224,20 @@ Result<> Pool::close() {
     link_->hurry(close_time);
     CallBound bound;
     Result<> drained = look("rpmem_close", bound).map([](const auto&) {});
-    for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
-        if (slots_[lane].has_unacknowledged())
+    for (unsigned lane = 0; lane < lanes() && drained; ++lane)
+        if (has_unacknowledged(lane))
             drained =
                 on_lane("rpmem_close", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
-    const bool has_unacknowledged =
-        std::any_of(slots_.get(), slots_.get() + lane_count_,
-                    [](const LaneSlot& slot) { return slot.has_unacknowledged(); });
-    slots_.reset();
+    bool misses_writes = false;
+    for (unsigned lane = 0; lane < lanes(); ++lane)
+        misses_writes = misses_writes || has_unacknowledged(lane);
+    lanes_.clear();
     Result<> closed = drained
                           ? on_session("rpmem_close", bound,
                                        [](Connection& connection) { return connection.close(); })
                           : std::move(drained);
     if (!closed && closed.error().kind == ErrorClass::link_lost)
-        closed.error().text += has_unacknowledged ? missing_writes : nothing_missing;
+        closed.error().text += misses_writes ? missing_writes : nothing_missing;
     return closed;
 }
 
@@ -266,7 +252,7 @@ Result<PoolSnapshot> Pool::statistics() const {
 Failure Pool::bad_lane(const char* call, unsigned lane) const {
     return fail(ErrorClass::caller_fault, EINVAL,
                 "{}: there is no lane {}; the lanes of this pool are 0 to {}", call, lane,
-                lane_count_ - 1);
+                lanes() - 1);
 }
 
 Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
@@ -274,7 +260,7 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
     if ((flags & ~RPMEM_PERSIST_RELAXED) != 0)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "{}: flags {:#x} are not supported; use 0 or 1 (relaxed)", call, flags);
-    if (lane >= lane_count_)
+    if (lane >= lanes())
         return bad_lane(call, lane);
     if (first_writable_ == nothing_writable)
         return fail(ErrorClass::caller_fault, EACCES,

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One replicated pool: its operations, and the ranges that are not yet acknowledged. Link keeps the
-// connection to the target. Pool::make_usable() and Pool::recover() change the slot of a lane:
-//
-//   empty  -> usable  the lane is used for the first time
-//   usable -> lost    the connection is lost, see Monitor; the slot itself does not change
-//   lost   -> usable  a later connection has replayed the unacknowledged ranges
+// connection to the target, and LaneSet the lanes.
 #pragma once
 
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
 #include "librpmem/connection/call_bound.hpp"
-#include "librpmem/connection/connection.hpp"
+#include "librpmem/connection/lane_set.hpp"
 #include "librpmem/connection/link.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
@@ -36,14 +32,13 @@ public:
                                               rpmem_pool_attr* attributes, const Settings& settings,
                                               const PoolServices& services = {});
 
-    ~Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
     // Call it when the application has the pool. Without it, the destructor removes a created pool.
     void commit() noexcept { link_->commit(); }
 
-    [[nodiscard]] unsigned lanes() const { return lane_count_; }
+    [[nodiscard]] unsigned lanes() const { return lanes_.count(); }
     // Returns the facts about the first connection.
     [[nodiscard]] const ConnectionFacts& facts() const { return facts_; }
 
@@ -73,25 +68,6 @@ public:
     [[nodiscard]] bool inherited() const { return inherited_; }
 
 private:
-    // One thread at a time uses a slot.
-    struct LaneSlot {
-        FrameLane* lane = nullptr;  // null before the first use and after leave()
-        Monitor* monitor = nullptr; // of the connection
-        std::shared_ptr<Connection> connection;
-        std::vector<PoolRange> unconfirmed; // ranges that lost connections did not acknowledge
-
-        [[nodiscard]] bool is_usable() const { return lane && !monitor->lost(); }
-        [[nodiscard]] bool has_unacknowledged() const {
-            return (lane && lane->has_unacknowledged()) || !unconfirmed.empty();
-        }
-        // Drops a lost lane, and keeps its unacknowledged ranges.
-        void leave() {
-            if (lane)
-                lane->add_unconfirmed(unconfirmed);
-            lane = nullptr;
-        }
-    };
-
     Pool(const PoolArguments& arguments, const Settings& settings)
         : arguments_(arguments), settings_(settings) {}
     Result<> adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
@@ -111,8 +87,10 @@ private:
                                                    std::size_t length, unsigned lane,
                                                    unsigned flags, Write write) {
         const std::uint64_t began = statistics::ticks();
-        if (!is_writable(offset, length, lane, flags) || length == 0 || !slots_[lane].is_usable() ||
-            (slots_[lane].lane->*write)(offset, length, flags != 0) != 0)
+        if (!is_writable(offset, length, lane, flags) || length == 0)
+            return false;
+        FrameLane* const own = lanes_.usable(lane);
+        if (!own || (own->*write)(offset, length, flags != 0) != 0)
             return false;
         count(call, lane, length, began);
         return true;
@@ -127,7 +105,7 @@ private:
                       unsigned flags, Operate operate);
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
                                    unsigned flags) const {
-        return lane < lane_count_ && offset >= first_writable_ && offset < arguments_.size &&
+        return lane < lanes_.count() && offset >= first_writable_ && offset < arguments_.size &&
                length <= arguments_.size - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
     }
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,
@@ -140,10 +118,14 @@ private:
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
 
+    [[nodiscard]] bool has_unacknowledged(unsigned index) const {
+        const FrameLane* const lane = lanes_.lane(index);
+        return (lane && lane->has_unacknowledged()) || !unconfirmed_[index].empty();
+    }
+
     // Recovery from a loss, see pool_recovery.cpp. BOUND is the bound of the call.
     [[nodiscard]] Result<> make_usable(const char* call, unsigned index, CallBound& bound);
-    [[nodiscard]] Result<FrameLane*> use_lane(Connection& connection, unsigned index,
-                                              CallBound& bound);
+    void leave(unsigned index);
     [[nodiscard]] int replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound);
     struct FailedOperation {
         PoolRange own;        // the range that it writes, or empty
@@ -153,12 +135,7 @@ private:
     // again, and the caller repeats the operation.
     [[nodiscard]] Result<> recover(const char* call, unsigned index, int code,
                                    const FailedOperation& operation, CallBound& bound);
-    // Declares CONNECTION lost because its LANE has returned CODE. Returns an error if another
-    // connection would not help the call.
-    [[nodiscard]] Result<> lose(Connection& connection, const FrameLane& lane, int code,
-                                const CallBound& bound);
     [[nodiscard]] Error unreadable(std::vector<PoolRange>& ranges) const;
-    [[nodiscard]] Error classify(Connection& connection, Error error) const;
 
     PoolArguments arguments_;
     Settings settings_;
@@ -166,12 +143,14 @@ private:
     std::string host_;
     // The first offset after the header that the target keeps. SIZE_MAX in a read-only session.
     std::size_t first_writable_ = 0;
-    unsigned lane_count_ = 0;
     PoolCounters counters_; // must outlive the link, which writes to them
     std::unique_ptr<Link> link_;
-    std::unique_ptr<LaneSlot[]> slots_;
+    LaneSet lanes_;
+    // For each lane, the ranges that lost connections did not acknowledge.
+    std::vector<std::vector<PoolRange>> unconfirmed_;
     std::atomic<bool> inherited_ = false;
-    std::optional<ForkListener> in_children_; // from adopt() to close()
+    // From adopt() to close(). Its handler uses the lanes, so it is destroyed first.
+    std::optional<ForkListener> in_children_;
 };
 
 } // namespace rpmem::initiator

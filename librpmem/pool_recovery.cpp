@@ -48,54 +48,36 @@ std::size_t acknowledged_of(const PoolRange& own, const std::vector<PoolRange>& 
 } // namespace
 
 Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
-    LaneSlot& slot = slots_[index];
+    std::vector<PoolRange>& unconfirmed = unconfirmed_[index];
     while (true) {
-        RPMEM_ASSIGN(auto connection, this->connection(call, bound));
-        if (slot.connection != connection) {
-            slot.leave();
-            slot.connection = std::move(connection);
+        RPMEM_ASSIGN(auto next, this->connection(call, bound));
+        if (!lanes_.has_joined(index, *next)) {
+            leave(index);
+            lanes_.join(index, std::move(next));
         }
-        auto lane = use_lane(*slot.connection, index, bound);
-        if (!lane && slot.connection->monitor().lost())
+        Connection& connection = lanes_.connection(index);
+        auto lane = link_->use_lane(connection, index, bound);
+        if (!lane && connection.monitor().lost())
             continue;
         RPMEM_TRY(in_context(call, lane));
-        if (const int code = replay(**lane, slot.unconfirmed, bound)) {
-            RPMEM_TRY(in_context(call, lose(*slot.connection, **lane, code, bound)));
+        if (const int code = replay(**lane, unconfirmed, bound)) {
+            RPMEM_TRY(in_context(call, link_->lane_failed(connection, **lane, code, bound)));
             if (code == EFAULT)
-                return in_context(call, unreadable(slot.unconfirmed));
+                return in_context(call, unreadable(unconfirmed));
             continue;
         }
-        slot.lane = *lane;
-        slot.lane->count_waits_in(counters_.lane(index).waits);
-        slot.monitor = &slot.connection->monitor();
+        (*lane)->count_waits_in(counters_.lane(index).waits);
+        lanes_.put(index, **lane);
         return {};
     }
 }
 
-// Connects lane INDEX if necessary. Declares CONNECTION lost if that fails and a new connection
-// may help.
-Result<FrameLane*> Pool::use_lane(Connection& connection, unsigned index, CallBound& bound) {
-    const auto began = CallBound::Clock::now();
-    const auto limit =
-        std::min(settings_.connect_timeout, settings_.peer_timeout + link_->times().reconnecting);
-    auto lane = connection.lanes().use_lane(index, bound.limit(limit));
-    if (lane)
-        return lane;
-    Error error = std::move(lane).error();
-    if (connection.loss_behind(error))
-        return Failure(std::move(error));
-    // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
-    // call fails at once.
-    const bool may_pass = error.kind == ErrorClass::link_lost ||
-                          (bound.has_begun() && error.kind == ErrorClass::resource_limit);
-    if (may_pass && connection.can_reconnect()) {
-        const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
-            CallBound::Clock::now() - began - settings_.peer_timeout);
-        bound.begin(link_->times(), error.text, std::max(spent, CallBound::milliseconds(0)));
-        error.kind = ErrorClass::link_lost;
-        connection.monitor().declare_lost(error);
-    }
-    return Failure(std::move(error));
+// Keeps the unacknowledged ranges of the lane, and removes it from its slot. In this order, because
+// there may be no memory for the ranges.
+void Pool::leave(unsigned index) {
+    if (const FrameLane* const lane = lanes_.lane(index))
+        lane->add_unconfirmed(unconfirmed_[index]);
+    lanes_.leave(index);
 }
 
 // Sends the current contents of RANGES with strict writes, and waits until they are durable.
@@ -139,68 +121,17 @@ int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bou
 // would reconnect for ever.
 Result<> Pool::recover(const char* call, unsigned index, int code, const FailedOperation& operation,
                        CallBound& bound) {
-    LaneSlot& slot = slots_[index];
     const PoolRange& own = operation.own;
-    const std::uint64_t progress = slot.lane->progress() - operation.before;
-    RPMEM_TRY(in_context(call, lose(*slot.connection, *slot.lane, code, bound)));
-    slot.leave();
+    std::vector<PoolRange>& unconfirmed = unconfirmed_[index];
+    const FrameLane& lane = *lanes_.lane(index);
+    const std::uint64_t progress = lane.progress() - operation.before;
+    RPMEM_TRY(in_context(call, link_->lane_failed(lanes_.connection(index), lane, code, bound)));
+    leave(index);
     if (code == EFAULT)
-        return in_context(call, unreadable(slot.unconfirmed));
-    bound.renew_beyond(own.length == 0 ? progress : acknowledged_of(own, slot.unconfirmed));
-    std::erase_if(slot.unconfirmed, [&](const PoolRange& range) { return is_within(range, own); });
+        return in_context(call, unreadable(unconfirmed));
+    bound.renew_beyond(own.length == 0 ? progress : acknowledged_of(own, unconfirmed));
+    std::erase_if(unconfirmed, [&](const PoolRange& range) { return is_within(range, own); });
     return make_usable(call, index, bound);
-}
-
-// Another connection does not help if the target violates the protocol, or if it is alive but does
-// not complete an operation. Such an error is classified as a refusal. RPMEM_ON_LOSS=wait tries
-// another connection even if the target is alive: its medium may only stall.
-Error Pool::classify(Connection& connection, Error error) const {
-    const bool lives = connection.can_resume() && !connection.session().is_silent();
-    const bool is_late = error.code == ETIMEDOUT && lives && !link_->waits_without_limit();
-    if (error.code == EBADMSG || is_late)
-        error.kind = ErrorClass::target_refused;
-    return error;
-}
-
-Result<> Pool::lose(Connection& connection, const FrameLane& lane, int code,
-                    const CallBound& bound) {
-    Monitor& monitor = connection.monitor();
-    Session& session = connection.session();
-    if (code == ETIMEDOUT && bound.has_begun() && !link_->waits_without_limit()) {
-        monitor.declare_lost({ETIMEDOUT, ErrorClass::link_lost,
-                              fmt::format("{} acknowledged nothing in the time that was left after "
-                                          "the session had been lost ({})",
-                                          host_, link_->limit())});
-        return {};
-    }
-    if (code == ETIMEDOUT) {
-        const Error late = classify(
-            connection,
-            {ETIMEDOUT, ErrorClass::link_lost,
-             fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
-                         host_, settings_.operation_timeout.count())});
-        monitor.declare_lost(late);
-        const bool may_help = late.kind == ErrorClass::link_lost && connection.can_reconnect();
-        return may_help ? Result<>() : Failure(late);
-    }
-    if (code == EBADMSG) {
-        Error broke = session.ending("rpmemd violated the protocol: " + lane.violation());
-        broke.kind = ErrorClass::target_refused;
-        monitor.declare_lost(std::move(broke));
-    }
-    if (code == EFAULT) {
-        monitor.declare_lost(session.ending("a lane ended within a frame, because memory of "
-                                            "the application cannot be accessed (EFAULT)"));
-        return {};
-    }
-    // A lane usually fails because the session ends. Then the session has the reason.
-    if (!monitor.reason(connection.explanation_time())) {
-        const std::string words = printable(lane.output());
-        monitor.declare_lost(
-            session.ending(fmt::format("a lane failed: {}{}{}", lane.failure(),
-                                       words.empty() ? "" : "; the target's error text: ", words)));
-    }
-    return {};
 }
 
 // Returns the error of a call that failed with EFAULT: the kernel cannot access memory of the

@@ -141,8 +141,9 @@ public:
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-// Reports the loss of the session to a thread that waits for one of its lanes.
-struct LossWatch {
+// Interrupts the wait for a lane when its session is lost. A transport knows no sessions: the end
+// that has one detects the loss, see librpmem/connection/monitor.hpp.
+struct WaitInterrupt {
     int fd = -1; // readable if the session may be lost
     // Checks for the loss, for a few milliseconds at most. Thread-safe. Must not throw.
     std::function<bool()> is_lost{};
@@ -155,7 +156,7 @@ inline constexpr std::string_view connect_setting =
 // The limits of an attempt to connect a lane.
 struct ConnectLimits {
     std::chrono::milliseconds time; // for all attempts together
-    LossWatch watch{};
+    WaitInterrupt interrupt{};
 };
 
 enum class WaitResult { look, woken, timed_out };

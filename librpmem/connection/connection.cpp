@@ -205,7 +205,7 @@ Result<> Connection::connect(const wire::InBandAttributes& in_band) {
     auto lanes = connect_lanes(in_band);
     if (!lanes) {
         Error error = std::move(lanes).error();
-        if (const auto why = loss_behind(error)) {
+        if (const auto why = await_loss(error)) {
             error.code = why->code;
             error.kind = why->kind;
             error.text += "; " + why->text;
@@ -228,7 +228,8 @@ Result<> Connection::connect(const wire::InBandAttributes& in_band) {
     return {};
 }
 
-Result<std::unique_ptr<LaneSet>> Connection::connect_lanes(const wire::InBandAttributes& in_band) {
+Result<std::unique_ptr<ConnectionLanes>>
+Connection::connect_lanes(const wire::InBandAttributes& in_band) {
     std::shared_ptr<const transport::ProofSession> proof;
     if (session_->agreement().lane_frames) {
         RPMEM_ASSIGN(auto taken, session_->take_proof());
@@ -243,7 +244,7 @@ Result<std::unique_ptr<LaneSet>> Connection::connect_lanes(const wire::InBandAtt
                          .remote = std::nullopt,
                          .method = in_band.method,
                          .lanes = in_band.lanes,
-                         .watch = {monitor_->wake_fd(), [this] { return sees_loss(); }},
+                         .interrupt = monitor_->interrupt(),
                          .proof = std::move(proof),
                          .read_only = is_read_only(),
                          .inline_size = inline_size_,
@@ -260,14 +261,7 @@ Result<std::unique_ptr<LaneSet>> Connection::connect_lanes(const wire::InBandAtt
         });
 }
 
-// For LossWatch::is_lost, which must not throw.
-bool Connection::sees_loss() const noexcept try {
-    return monitor_->is_lost_after_wake();
-} catch (...) {
-    return true;
-}
-
-std::optional<Error> Connection::loss_behind(const Error& error) {
+std::optional<Error> Connection::await_loss(const Error& error) {
     const bool may_be_early = error.kind == ErrorClass::link_lost && error.code != ETIMEDOUT;
     return monitor_->reason(may_be_early ? explanation_time() : std::chrono::milliseconds(0));
 }

@@ -14,7 +14,7 @@
 #include "common/wire/control_messages.hpp"
 #include "librpmem/connection/monitor.hpp"
 #include "librpmem/connection/route.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/connection_lanes.hpp"
 #include "librpmem/session/session.hpp"
 #include "librpmem/settings/settings.hpp"
 
@@ -90,11 +90,11 @@ public:
     // Returns how long a call that has lost its lane waits for the reason.
     [[nodiscard]] std::chrono::milliseconds explanation_time() const;
     [[nodiscard]] Session& session() { return *session_; }
-    [[nodiscard]] Monitor& monitor() { return *monitor_; } // only after connect()
-    [[nodiscard]] LaneSet& lanes() { return *lanes_; }     // only after connect()
-    // ERROR is the failure to connect a lane. Returns the reason of the loss if the session is
-    // lost. Waits for it for at most explanation_time() if ERROR may be the first sign of a loss.
-    [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
+    [[nodiscard]] Monitor& monitor() { return *monitor_; }     // only after connect()
+    [[nodiscard]] ConnectionLanes& lanes() { return *lanes_; } // only after connect()
+    // ERROR is the failure to connect a lane. Returns the reason if the session is lost. Waits for
+    // it for at most explanation_time() if ERROR may be the first sign of the loss.
+    [[nodiscard]] std::optional<Error> await_loss(const Error& error);
     // Ends the lanes and asks the target to close the pool. No lane may be used afterwards.
     Result<> close();
     // Ends the session of a lost connection that another one replaces. The lanes remain until
@@ -120,8 +120,7 @@ private:
     [[nodiscard]] Result<> require_resume() const;
     Result<> choose_provider();
     [[nodiscard]] wire::OpenRequest request() const;
-    Result<std::unique_ptr<LaneSet>> connect_lanes(const wire::InBandAttributes& in_band);
-    [[nodiscard]] bool sees_loss() const noexcept;
+    Result<std::unique_ptr<ConnectionLanes>> connect_lanes(const wire::InBandAttributes& in_band);
 
     PoolArguments arguments_;
     Settings settings_;
@@ -138,7 +137,7 @@ private:
     std::size_t inline_size_ = 0; // over libfabric: bytes of data in a message
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<LaneSet> lanes_; // destroyed before the monitor, whose descriptor they use
+    std::unique_ptr<ConnectionLanes> lanes_; // destroyed first: they use the monitor's descriptor
 };
 
 } // namespace rpmem::initiator

@@ -163,17 +163,13 @@ Result<std::shared_ptr<Connection>> Link::connection(CallBound& bound) {
         // There is a reason, because the session was declared lost.
         const Error loss = current_->monitor().reason(milliseconds(0)).value();
         bound.begin(times_locked(), loss.text);
-        if (!may_reconnect(loss))
+        if (!may_replace(*current_, loss))
             set_failed(loss);
         else if (!bound.may_try())
             set_failed({ECONNRESET, ErrorClass::link_lost, describe_tries(bound, loss)});
         else
             reconnect(lock, loss, bound);
     }
-}
-
-bool Link::may_reconnect(const Error& loss) const {
-    return loss.kind == ErrorClass::link_lost && current_->can_reconnect();
 }
 
 void Link::set_failed(Error error) {

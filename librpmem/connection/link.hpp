@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The link of a pool to its replica: one connection at a time, and a new one after a loss.
-// Link::set_state() changes the state:
+// link_losses.cpp decides what a failure means. Link::set_state() changes the state:
 //
 //   from          | to            | when
 //   connected     | reconnecting  | a call finds the connection lost, and may replace it
@@ -57,6 +57,16 @@ public:
     // and the others wait. When BOUND, the bound of the call, is used up, the link fails, and every
     // later call fails with the same error. Thread-safe.
     Result<std::shared_ptr<Connection>> connection(CallBound& bound);
+    // Returns lane INDEX of CONNECTION. Connects it first if necessary. Declares CONNECTION lost if
+    // that fails and another connection may help.
+    Result<FrameLane*> use_lane(Connection& connection, unsigned index, CallBound& bound);
+    // Declares CONNECTION lost because its LANE has returned CODE. Returns an error if the call
+    // must fail with it. Otherwise connection() returns another connection, or reports the loss.
+    Result<> lane_failed(Connection& connection, const FrameLane& lane, int code,
+                         const CallBound& bound);
+    // Like lane_failed(), because a request has failed with ERROR. Do not call it if the target has
+    // refused the request, because then the connection is not lost.
+    Result<> lose(Connection& connection, Error error, const CallBound& bound);
     // Calls Connection::commit() of the current connection. No other call may be reconnecting.
     void commit() noexcept { seen_by_child_.load()->commit(); }
     // Counts BYTES that a lane has replayed. Thread-safe.
@@ -65,13 +75,6 @@ public:
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
-    // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before hurry().
-    [[nodiscard]] bool waits_without_limit() const;
-    // Returns how long a call may spend on lost sessions.
-    [[nodiscard]] CallTimes times();
-    // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit
-    // of rpmem_close().
-    [[nodiscard]] std::string limit() const;
     // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
     // once a second.
     void beat() noexcept;
@@ -84,8 +87,15 @@ private:
 
     void set_state(State next);
     void begin_counting();
-    [[nodiscard]] bool may_reconnect(const Error& loss) const;
+    [[nodiscard]] static bool may_replace(const Connection& connection, const Error& loss);
+    // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before hurry().
+    [[nodiscard]] bool waits_without_limit() const;
+    // Returns how long a call may spend on lost sessions.
+    [[nodiscard]] CallTimes times();
     [[nodiscard]] CallTimes times_locked() const;
+    // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit
+    // of rpmem_close().
+    [[nodiscard]] std::string limit() const;
     void set_failed(Error error);
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);

@@ -94,6 +94,19 @@ bool Monitor::find_lost() {
     return lost();
 }
 
+// An exception has poisoned the session, so it is lost.
+transport::WaitInterrupt Monitor::interrupt() {
+    return {wake_.get(), [this]() noexcept {
+                try {
+                    return is_lost_after_wake();
+                } catch (...) {
+                    return true;
+                }
+            }};
+}
+
+// Like find_lost(), for a thread that wake_ has woken. If there is no loss, it pauses for a moment,
+// because another thread may be reading what has woken both.
 bool Monitor::is_lost_after_wake() {
     // Time for another thread to read what has woken all of them.
     constexpr std::chrono::milliseconds pause(1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects the loss of a session and its reason. Over tcp this needs no thread: a lane notices its
-// own end, and the calls of the application check the session. Over libfabric a thread waits for
-// the end of the channel or of a lane. Monitor::set_state() changes the state of the session:
+// Detects the loss of a session, and keeps its reason. What a loss means for a call is decided in
+// link_losses.cpp. Over tcp this needs no thread: a lane notices its own end, and the calls of the
+// application check the session. Over libfabric a thread waits for the end of the channel or of a
+// lane. Monitor::set_state() changes the state of the session:
 //
 //   connected -> lost       the channel or a lane has ended, or declare_lost() was called
 //   connected -> inherited  this process is a child of the process that opened the pool
@@ -11,6 +12,7 @@
 #include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
 #include "common/transport/fabric/domain.hpp"
+#include "common/transport/transport.hpp"
 #include "librpmem/session/session.hpp"
 
 #include <atomic>
@@ -43,12 +45,10 @@ public:
     // Like lost(), but reads what the target has sent first, unless another thread uses the
     // channel.
     [[nodiscard]] bool find_lost();
-    // Like find_lost(), for a thread that wake_fd() has woken. If there is no loss, it pauses for a
-    // moment, because another thread may be reading what has woken both.
-    [[nodiscard]] bool is_lost_after_wake();
-    // Returns a descriptor that wakes sleeping lanes. It is readable if the session is lost, or if
-    // the target has sent something that must be read, because the target may block until then.
-    [[nodiscard]] int wake_fd() const { return wake_.get(); }
+    // Returns what wakes sleeping lanes, valid while the monitor exists. Its descriptor is readable
+    // if the session is lost, or if the target has sent something that must be read, because the
+    // target may block until then.
+    [[nodiscard]] transport::WaitInterrupt interrupt();
     // Returns the reason of the loss. A lane may fail before the reason arrives, so this waits for
     // it for at most TIMEOUT. Returns nothing if the session is not known to be lost by then.
     [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds timeout);
@@ -70,6 +70,7 @@ private:
     void set_state(State next);
     void watch(const fabric::EventQueue& events);
     bool read_lane_event(const fabric::EventQueue& events);
+    [[nodiscard]] bool is_lost_after_wake();
     void await_reason(std::chrono::milliseconds timeout);
 
     Session& session_;

@@ -78,9 +78,9 @@ Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& 
                            settings_);
 }
 
-Result<std::unique_ptr<LaneSet>> Route::connect(std::chrono::milliseconds time,
-                                                const std::function<bool()>& is_lost,
-                                                const Try& connect_to) {
+Result<std::unique_ptr<ConnectionLanes>> Route::connect(std::chrono::milliseconds time,
+                                                        const std::function<bool()>& is_lost,
+                                                        const Try& connect_to) {
     const Deadline deadline(time);
     const auto indices = remaining();
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "librpmem/connection/address_family.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/connection_lanes.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/session/lane_addresses.hpp"
 #include "librpmem/session/session.hpp"
@@ -37,14 +37,14 @@ public:
     Result<ProviderChoice> choose(const Session& session, std::chrono::milliseconds time);
 
     // Connects lanes to the numeric address HOST, each of them within TIME.
-    using Try = std::function<Result<std::unique_ptr<LaneSet>>(const std::string& host,
-                                                               std::chrono::milliseconds time)>;
+    using Try = std::function<Result<std::unique_ptr<ConnectionLanes>>(
+        const std::string& host, std::chrono::milliseconds time)>;
     // Calls CONNECT_TO for the addresses from the chosen one on, until one succeeds. Each of them
     // gets an equal share of the rest of TIME. Stops when IS_LOST returns that the session is lost,
     // because no other address would help.
-    Result<std::unique_ptr<LaneSet>> connect(std::chrono::milliseconds time,
-                                             const std::function<bool()>& is_lost,
-                                             const Try& connect_to);
+    Result<std::unique_ptr<ConnectionLanes>> connect(std::chrono::milliseconds time,
+                                                     const std::function<bool()>& is_lost,
+                                                     const Try& connect_to);
     // Returns the address of the lanes. Before connect() it is the first one to try.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 

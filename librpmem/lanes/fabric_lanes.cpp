@@ -31,9 +31,9 @@ DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
 
 } // namespace
 
-Result<std::unique_ptr<LaneSet>> FabricLanes::open(const LanesRequest& request,
-                                                   const Settings& settings,
-                                                   std::chrono::milliseconds first_time) {
+Result<std::unique_ptr<ConnectionLanes>> FabricLanes::open(const LanesRequest& request,
+                                                           const Settings& settings,
+                                                           std::chrono::milliseconds first_time) {
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
     RPMEM_TRY(lanes->set_up());
     const ConnectContext context{*lanes->events_, first_time};
@@ -93,7 +93,7 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                  .remote = request_.remote},
         .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
         .max_payload = request_.inline_size};
-    const transport::ConnectLimits limits{context.time, request_.watch};
+    const transport::ConnectLimits limits{context.time, request_.interrupt};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
     RPMEM_ASSIGN(auto opened,
@@ -109,10 +109,10 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                                 .read_only = request_.read_only,
                                 .direct = request_.remote.has_value(),
                                 .appliance = request_.method == wire::PersistMethod::appliance};
-    return std::make_unique<FrameLane>(std::move(opened.connection), std::move(opened.group), terms,
-                                       request_.pool, request_.watch, settings_.operation_timeout,
-                                       request_.proof ? DirectRanges{}
-                                                      : ranges_of_0_1(provider_.kind));
+    return std::make_unique<FrameLane>(
+        std::move(opened.connection), std::move(opened.group), terms, request_.pool,
+        request_.interrupt, settings_.operation_timeout,
+        request_.proof ? DirectRanges{} : ranges_of_0_1(provider_.kind));
 }
 
 } // namespace rpmem::initiator

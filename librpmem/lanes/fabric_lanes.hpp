@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/transport/fabric/endpoint.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/connection_lanes.hpp"
 
 #include <chrono>
 #include <memory>
@@ -14,12 +14,12 @@ namespace rpmem::initiator {
 
 // open() connects all lanes to a target of protocol 0.1, in order. To a newer target it connects
 // the first lane, and the others are connected at their first use.
-class FabricLanes final : public LaneSet {
+class FabricLanes final : public ConnectionLanes {
 public:
     // FIRST_TIME is the time for each lane that open() connects.
-    static Result<std::unique_ptr<LaneSet>> open(const LanesRequest& request,
-                                                 const Settings& settings,
-                                                 std::chrono::milliseconds first_time);
+    static Result<std::unique_ptr<ConnectionLanes>> open(const LanesRequest& request,
+                                                         const Settings& settings,
+                                                         std::chrono::milliseconds first_time);
     ~FabricLanes() override;
 
     // Returns the events of the lanes that open() has connected.
@@ -33,7 +33,7 @@ private:
     };
 
     FabricLanes(const LanesRequest& request, const Settings& settings)
-        : LaneSet(request, settings) {}
+        : ConnectionLanes(request, settings) {}
     Result<> set_up();
     Result<std::unique_ptr<FrameLane>> connect(unsigned index,
                                                std::chrono::milliseconds time) override;

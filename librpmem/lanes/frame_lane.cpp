@@ -34,10 +34,10 @@ std::size_t max_read_piece(std::size_t max_payload) {
 
 FrameLane::FrameLane(std::unique_ptr<transport::LaneConnection> connection,
                      std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-                     std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
+                     std::byte* pool, WaitInterrupt interrupt, std::chrono::milliseconds timeout,
                      const DirectRanges& direct_ranges)
     : group_(std::move(group)), connection_(std::move(connection)), responses_(terms), pool_(pool),
-      watch_(std::move(watch)), operation_timeout_(timeout), timeout_(timeout),
+      interrupt_(std::move(interrupt)), operation_timeout_(timeout), timeout_(timeout),
       method_(!terms.direct     ? Method::frames
               : terms.appliance ? Method::appliance
                                 : Method::direct),
@@ -191,11 +191,11 @@ int FrameLane::wait_for_news() {
 int FrameLane::sleep_for_news() {
     if (connection_->ended())
         return after_the_end();
-    switch (group_->wait(timeout_, watch_.fd)) {
+    switch (group_->wait(timeout_, interrupt_.fd)) {
     case WaitResult::look:
         break;
     case WaitResult::woken:
-        return watch_.is_lost() ? ECONNRESET : 0;
+        return interrupt_.is_lost() ? ECONNRESET : 0;
     case WaitResult::timed_out:
         return wait_is_over();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One lane of a pool, used by one thread at a time. The operations do not allocate, lock or throw,
-// unless the lane has failed or its LossWatch has woken it.
+// unless the lane has failed or its WaitInterrupt has woken it.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -20,7 +20,7 @@
 
 namespace rpmem::initiator {
 
-using transport::LossWatch;
+using transport::WaitInterrupt;
 
 // Returns the maximum number of bytes that one frame reads.
 [[nodiscard]] std::size_t max_read_piece(std::size_t max_payload);
@@ -51,7 +51,7 @@ public:
     // next direct operation. Parts of a frame do not count.
     FrameLane(std::unique_ptr<transport::LaneConnection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-              std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
+              std::byte* pool, WaitInterrupt interrupt, std::chrono::milliseconds timeout,
               const DirectRanges& direct_ranges = {});
 
     ~FrameLane() override;
@@ -151,7 +151,7 @@ private:
     std::unique_ptr<transport::LaneConnection> connection_;
     wire::ResponseRules responses_;
     std::byte* pool_;
-    LossWatch watch_;
+    WaitInterrupt interrupt_;
     const std::chrono::milliseconds operation_timeout_;
     std::chrono::milliseconds timeout_; // operation_timeout_, or less until progress() changes
     std::uint64_t limited_at_ = 0;      // progress() when timeout_ was reduced

@@ -16,9 +16,9 @@ constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
 
 } // namespace
 
-Result<std::unique_ptr<LaneSet>> TcpLanes::open(const LanesRequest& request,
-                                                const Settings& settings,
-                                                std::chrono::milliseconds first_time) {
+Result<std::unique_ptr<ConnectionLanes>> TcpLanes::open(const LanesRequest& request,
+                                                        const Settings& settings,
+                                                        std::chrono::milliseconds first_time) {
     std::unique_ptr<TcpLanes> lanes(new TcpLanes(request, settings));
     if (request.tls) {
         RPMEM_ASSIGN(auto tls, transport::TlsContext::make(transport::TlsRole::initiator,
@@ -38,7 +38,7 @@ Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index,
                      *request_.proof,
                      {.address = {request_.host, request_.port},
                       .identity = {.lane = index, .generation = request_.proof->generation},
-                      .limits = {time, request_.watch},
+                      .limits = {time, request_.interrupt},
                       .peer_timeout = settings_.peer_timeout,
                       .tls = tls_ ? &*tls_ : nullptr},
                      random));
@@ -48,7 +48,8 @@ Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index,
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only};
     return std::make_unique<FrameLane>(std::move(opened.connection), std::move(group), terms,
-                                       request_.pool, request_.watch, settings_.operation_timeout);
+                                       request_.pool, request_.interrupt,
+                                       settings_.operation_timeout);
 }
 
 } // namespace rpmem::initiator

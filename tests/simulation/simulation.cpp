@@ -147,7 +147,7 @@ private:
         return {.link = link,
                 .lane = std::make_unique<initiator::FrameLane>(
                     std::move(connection), std::move(group), plan_.terms_for(opened->credits),
-                    model_.memory(), initiator::LossWatch{watch_, [this] { return is_lost(); }},
+                    model_.memory(), initiator::WaitInterrupt{watch_, [this] { return is_lost(); }},
                     plan_.timeout)};
     }
     void is_opened(unsigned lane, Link& link) {

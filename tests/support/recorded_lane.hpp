@@ -52,7 +52,7 @@ private:
                                     .appliance = appliance};
         return std::make_unique<initiator::FrameLane>(
             std::move(opened.connection), std::move(opened.group), terms, pool_.data(),
-            initiator::LossWatch{lost_.fd(), [] { return false; }}, time,
+            initiator::WaitInterrupt{lost_.fd(), [] { return false; }}, time,
             initiator::DirectRanges{.relaxed = 0, .strict = max_strict});
     }
 

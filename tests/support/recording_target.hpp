@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A fake target of protocol 0.1 for the lanes of a pool. A thread receives the messages of the
 // lanes, records them in the order of arrival, and responds. A test examines ranges and messages,
-// whatever the transport is.
+// whatever the transport is. It may also select an invalid response.
 #pragma once
 
 #include "common/wire/persist_message.hpp"
@@ -25,16 +25,18 @@ struct Recorded {
 };
 using Record = std::vector<Recorded>;
 
-struct Conduct {
+struct TargetOptions {
     std::size_t pool_size;
     // Delay each message, so that later direct writes can arrive before its data are copied.
     bool is_slow = false;
+    // The response to each message, in place of a valid one.
+    std::optional<std::vector<std::byte>> response{};
 };
 
 class RecordingTarget {
 public:
-    explicit RecordingTarget(const Conduct& conduct)
-        : conduct_(conduct), pool_(conduct.pool_size), seen_(conduct.pool_size),
+    explicit RecordingTarget(const TargetOptions& options)
+        : options_(options), pool_(options.pool_size), seen_(options.pool_size),
           end_(value_of(fabric::find_to_listen(fabric::ProviderKind::sockets, loopback, "0",
                                                {queue_size, queue_size})),
                max_lanes * 2 * queue_size),
@@ -145,7 +147,7 @@ private:
         const int got = end_.completions.read({&entry, 1});
         // A lane that ends cancels its receives. Their errors are ignored.
         if (got == 1 && (entry.flags & FI_RECV) != 0) {
-            if (conduct_.is_slow)
+            if (options_.is_slow)
                 let_writes_come();
             note_writes();
             auto& buffer = *static_cast<Buffer*>(entry.op_context);
@@ -239,13 +241,15 @@ private:
         for (Lane& lane : lanes_) {
             if (lane.unanswered == 0 || withheld_)
                 continue;
-            const wire::PersistResponse response{0, lane.index};
-            if (lane.endpoint.inject(&response, sizeof(response)) == 0)
+            const wire::PersistResponse valid{0, lane.index};
+            const auto response = options_.response ? std::span<const std::byte>(*options_.response)
+                                                    : std::as_bytes(std::span(&valid, 1));
+            if (lane.endpoint.inject(response.data(), response.size()) == 0)
                 --lane.unanswered; // otherwise the lane is busy, or has ended
         }
     }
 
-    const Conduct conduct_;
+    const TargetOptions options_;
     std::vector<std::byte> pool_;
     std::vector<std::byte> seen_; // the pool as far as it was recorded
     BareEnd end_;

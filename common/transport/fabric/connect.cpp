@@ -55,8 +55,8 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
         if (handshake.is_done())
             return handshake.credits();
         const auto waited =
-            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), limits.watch.fd);
-        if (waited == WaitResult::woken && limits.watch.is_lost())
+            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), limits.interrupt.fd);
+        if (waited == WaitResult::woken && limits.interrupt.is_lost())
             return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
@@ -71,8 +71,8 @@ Result<> await_connected(const fabric::EventQueue& events, const std::string& wh
     const Deadline deadline(limits.time);
     std::optional<fabric::ConnectionEvent> event;
     do {
-        RPMEM_ASSIGN(event, events.wait(deadline, limits.watch.fd));
-    } while (!event && !deadline.passed() && !limits.watch.is_lost());
+        RPMEM_ASSIGN(event, events.wait(deadline, limits.interrupt.fd));
+    } while (!event && !deadline.passed() && !limits.interrupt.is_lost());
     if (!event && !deadline.passed())
         return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
     if (!event)

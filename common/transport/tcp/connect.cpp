@@ -27,7 +27,7 @@ constexpr const char* nobody_answers =
     "it is connected, but the target sends nothing: another program may have the port";
 
 bool sees_loss(const ConnectOptions& options) {
-    return options.limits.watch.is_lost && options.limits.watch.is_lost();
+    return options.limits.interrupt.is_lost && options.limits.interrupt.is_lost();
 }
 
 // Whether a failed attempt should be retried.
@@ -79,7 +79,7 @@ Failure Attempt::failed(int code, const std::string& what) const {
 Result<> Attempt::wait(short events, const char* stage) {
     while (true) {
         std::array<pollfd, 2> fds{
-            {{stream_->fd(), events, 0}, {options_.limits.watch.fd, POLLIN, 0}}};
+            {{stream_->fd(), events, 0}, {options_.limits.interrupt.fd, POLLIN, 0}}};
         const int found = ::poll(fds.data(), fds.size(), deadline_.poll_timeout());
         if (found > 0 && fds[0].revents != 0 && !deadline_.passed())
             return {};
@@ -250,7 +250,7 @@ Result<OpenedLane> connect_lane(const ProofSession& session, const ConnectOption
         const auto pause = std::chrono::ceil<std::chrono::milliseconds>(retry_pause(tries, bits));
         if (deadline.poll_timeout() <= pause.count())
             return lane;
-        pollfd wake{options.limits.watch.fd, POLLIN, 0};
+        pollfd wake{options.limits.interrupt.fd, POLLIN, 0};
         if (::poll(&wake, 1, static_cast<int>(pause.count())) > 0 && sees_loss(options))
             return lane;
     }

@@ -2,7 +2,7 @@
 // Planted faults in the code of both ends. The linker's --wrap replaces functions of the product by
 // these, which call the original ones: see CMakeLists.txt.
 #include "common/transport/transport.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/connection_lanes.hpp"
 #include "librpmem/session/session.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 #include "rpmemd/registry/fence.hpp"
@@ -15,13 +15,13 @@
 namespace rpmem::simulation::sessions {
 namespace {
 
+using initiator::ConnectionLanes;
 using initiator::FrameLane;
-using initiator::LaneSet;
 using initiator::PoolRange;
 
 struct KnownLane {
     unsigned index;
-    const LaneSet* lanes;
+    const ConnectionLanes* lanes;
     bool has_drained = false;
     std::vector<PoolRange> believed{}; // ranges that a planted fault takes for acknowledged
 };
@@ -30,7 +30,7 @@ struct State {
     Planted planted = Planted::none;
     bool is_closing = false;
     std::map<const FrameLane*, KnownLane> lanes{};
-    const LaneSet* first = nullptr; // the lanes of the first generation
+    const ConnectionLanes* first = nullptr; // the lanes of the first generation
 };
 State state;
 
@@ -45,7 +45,7 @@ const FrameLane* neighbour(const FrameLane* lane) {
     const auto own = state.lanes.find(lane);
     if (own == state.lanes.end())
         return nullptr;
-    const LaneSet& lanes = *own->second.lanes;
+    const ConnectionLanes& lanes = *own->second.lanes;
     const unsigned index = own->second.index ^ 1;
     return index < lanes.lanes() ? lanes.lane(index) : nullptr;
 }
@@ -58,9 +58,10 @@ Drain real_drain __asm__("__real__ZN5rpmem9initiator9FrameLane5drainEv");
 using AddUnconfirmed = void(const FrameLane*, Ranges&);
 AddUnconfirmed real_add __asm__(
     "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
-using UseLane = Result<FrameLane*>(LaneSet*, unsigned, std::chrono::milliseconds);
-UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
-                              "lSt5ratioILl1ELl1000EEEE");
+using UseLane = Result<FrameLane*>(ConnectionLanes*, unsigned, std::chrono::milliseconds);
+UseLane real_use_lane __asm__(
+    "__real__ZN5rpmem9initiator15ConnectionLanes8use_laneEjNSt6chrono8durationI"
+    "lSt5ratioILl1ELl1000EEEE");
 using Beat = std::optional<Error>(initiator::Session*);
 Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
 using Adopt = Result<>(target::Registration*, const target::PoolUse&);
@@ -113,9 +114,10 @@ void planted_add(const FrameLane* lane, Ranges& ranges) {
         std::erase(ranges, range);
 }
 
-UseLane planted_use_lane __asm__("__wrap__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
-                                 "lSt5ratioILl1ELl1000EEEE");
-Result<FrameLane*> planted_use_lane(LaneSet* lanes, unsigned index,
+UseLane planted_use_lane __asm__(
+    "__wrap__ZN5rpmem9initiator15ConnectionLanes8use_laneEjNSt6chrono8durationI"
+    "lSt5ratioILl1ELl1000EEEE");
+Result<FrameLane*> planted_use_lane(ConnectionLanes* lanes, unsigned index,
                                     std::chrono::milliseconds time) {
     auto lane = real_use_lane(lanes, index, time);
     if (!lane || state.planted == Planted::none)

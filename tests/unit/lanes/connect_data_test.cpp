@@ -98,7 +98,7 @@ protected:
         EXPECT_TRUE(test::contains(read_log(), why));
     }
 
-    [[nodiscard]] Result<std::unique_ptr<LaneSet>>
+    [[nodiscard]] Result<std::unique_ptr<ConnectionLanes>>
     connect(const std::function<void(LanesRequest&)>& change = {}) {
         LanesRequest request = request_for(*served_.server, memory_,
                                            wire::PersistMethod::general_purpose, watch_.fd());
@@ -107,10 +107,11 @@ protected:
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
     }
     // Connects repeatedly until IS_ENOUGH accepts the result.
-    Result<std::unique_ptr<LaneSet>>
-    connect_until(const std::function<bool(const Result<std::unique_ptr<LaneSet>>&)>& is_enough,
-                  const std::function<void(LanesRequest&)>& change = {}) {
-        Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
+    Result<std::unique_ptr<ConnectionLanes>> connect_until(
+        const std::function<bool(const Result<std::unique_ptr<ConnectionLanes>>&)>& is_enough,
+        const std::function<void(LanesRequest&)>& change = {}) {
+        Result<std::unique_ptr<ConnectionLanes>> lanes =
+            fail(ErrorClass::link_lost, EAGAIN, "not tried");
         EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
             lanes = connect(change);
             return is_enough(lanes);
@@ -118,7 +119,7 @@ protected:
         return lanes;
     }
     // Connects a genuine initiator.
-    std::unique_ptr<LaneSet> served_lanes() {
+    std::unique_ptr<ConnectionLanes> served_lanes() {
         return value_of(connect_until([](const auto& lanes) { return lanes.has_value(); }));
     }
     void expect_lane() { EXPECT_EQ(served_lanes()->lane(0)->persist(0, 8, false), 0); }

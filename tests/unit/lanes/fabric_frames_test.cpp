@@ -60,7 +60,7 @@ protected:
     Event watch = value_of(Event::make());
     std::vector<std::byte> memory = std::vector<std::byte>(pool_size);
     ServedSession served;
-    std::unique_ptr<LaneSet> lanes;
+    std::unique_ptr<ConnectionLanes> lanes;
 
 private:
     unsigned byte_ = 0;

@@ -128,7 +128,7 @@ inline initiator::LanesRequest request_for(const FabricLaneServer& server,
         .remote = std::nullopt,
         .method = method,
         .lanes = server.lanes(),
-        .watch = {fd, [] { return true; }},
+        .interrupt = {fd, [] { return true; }},
         .proof = std::make_shared<const transport::ProofSession>(sample_proof(server.lanes())),
         .inline_size = ServedSession::inline_size};
     if (server.is_direct())

@@ -4,7 +4,6 @@
 // not made durable, if a word is cut, if an older write replaces a newer one, or if an invalid
 // answer is accepted.
 #include "librpmem/lanes/fabric_lanes.hpp"
-#include "tests/support/bare_target.hpp"
 #include "tests/support/recorded_lane.hpp"
 
 namespace rpmem::initiator {
@@ -287,20 +286,20 @@ Settings settings() {
 
 // Returns the result of a persist of 64 bytes, to which a bare libfabric peer sends ANSWER.
 int persist_answered_by(std::vector<std::byte> answer) {
-    const test::BareTarget target(std::move(answer));
     std::vector<std::byte> pool(4096);
+    const test::RecordingTarget target({.pool_size = pool.size(), .response = std::move(answer)});
     const Event lost = test::value_of(Event::make());
-    const auto lanes =
-        test::value_of(FabricLanes::open({.kind = fabric::ProviderKind::sockets,
-                                          .host = test::loopback,
-                                          .port = target.port(),
-                                          .pool = pool.data(),
-                                          .pool_size = pool.size(),
-                                          .remote = fabric::RemoteAddress{0, 0},
-                                          .method = wire::PersistMethod::general_purpose,
-                                          .lanes = 1,
-                                          .watch = {lost.fd(), [] { return true; }}},
-                                         settings(), test::fabric_patience));
+    const auto lanes = test::value_of(FabricLanes::open(
+        {.kind = fabric::ProviderKind::sockets,
+         .host = test::loopback,
+         .port = target.port(),
+         .pool = pool.data(),
+         .pool_size = pool.size(),
+         .remote = fabric::RemoteAddress{target.remote_address(), target.remote_key()},
+         .method = wire::PersistMethod::general_purpose,
+         .lanes = 1,
+         .interrupt = {lost.fd(), [] { return true; }}},
+        settings(), test::fabric_patience));
     return lanes->lane(0)->persist(0, 64, false);
 }
 

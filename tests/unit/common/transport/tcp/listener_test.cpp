@@ -231,7 +231,7 @@ TEST_F(ListenerTest, TheEndOfTheSessionEndsTheWait) {
     auto event = Event::make();
     event->raise();
     ConnectOptions waits = options(0);
-    waits.limits.watch = {event->fd(), [] { return true; }};
+    waits.limits.interrupt = {event->fd(), [] { return true; }};
     EXPECT_TRUE(failed(connect_lane(session, waits, random), ECONNRESET));
 }
 

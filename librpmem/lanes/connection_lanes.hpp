@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of a pool. LaneSet::put() changes the slot of a lane:
-//   empty -> connected  at the first use or before; a failed attempt leaves the slot empty
-// When a connected lane ends, the session is lost, see librpmem/connection/monitor.hpp.
+// The lanes of one connection, which owns them. They are connected at their first use or before.
+// When one of them ends, the session is lost, see librpmem/connection/monitor.hpp.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,7 +13,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace rpmem::initiator {
@@ -28,7 +26,7 @@ struct LanesRequest {
     std::optional<fabric::RemoteAddress> remote; // of the target's pool, for direct access
     wire::PersistMethod method;
     unsigned lanes;
-    LossWatch watch;
+    WaitInterrupt interrupt;
     // The keys for the handshake of the lanes. Null for a target of protocol 0.1.
     std::shared_ptr<const transport::ProofSession> proof{};
     bool read_only = false;
@@ -36,20 +34,21 @@ struct LanesRequest {
     bool tls = false;            // only over tcp
 };
 
-class LaneSet {
+class ConnectionLanes {
 public:
-    LaneSet(const LanesRequest& request, const Settings& settings)
-        : request_(request), settings_(settings), slots_(std::make_unique<Slot[]>(request.lanes)) {}
-    virtual ~LaneSet() = default;
-    LaneSet(const LaneSet&) = delete;
-    LaneSet& operator=(const LaneSet&) = delete;
+    ConnectionLanes(const LanesRequest& request, const Settings& settings)
+        : request_(request), settings_(settings), lanes_(std::make_unique<Lane[]>(request.lanes)) {}
+    virtual ~ConnectionLanes() = default;
+    ConnectionLanes(const ConnectionLanes&) = delete;
+    ConnectionLanes& operator=(const ConnectionLanes&) = delete;
 
     [[nodiscard]] unsigned lanes() const { return request_.lanes; }
     // Returns null if the lane is not connected.
     [[nodiscard]] FrameLane* lane(unsigned index) const {
-        return slots_[index].ready.load(std::memory_order_acquire);
+        return lanes_[index].ready.load(std::memory_order_acquire);
     }
-    // Returns the lane. Connects it first if necessary, which may take TIME. Thread-safe.
+    // Returns the lane. Connects it first if necessary, which may take TIME. One thread at a time
+    // may call it for a lane. Different lanes may be connected at once.
     Result<FrameLane*> use_lane(unsigned index, std::chrono::milliseconds time);
     // Closes the descriptors of the lanes in a child made by fork(2).
     void release_in_child();
@@ -59,24 +58,22 @@ public:
     [[nodiscard]] virtual const fabric::EventQueue* events() const { return nullptr; }
 
 protected:
-    // Called by one thread at a time for each lane.
     virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index,
                                                        std::chrono::milliseconds time) = 0;
     void put(unsigned index, std::unique_ptr<FrameLane> lane);
     // Destroys the lanes. A derived class whose members the lanes use calls it in its destructor.
-    void end_all() { slots_.reset(); }
+    void end_all() { lanes_.reset(); }
 
     LanesRequest request_;
     Settings settings_;
 
 private:
-    struct Slot {
-        std::mutex connecting; // use_lane() does not lock it once the lane is connected
-        std::unique_ptr<FrameLane> lane;
-        std::atomic<FrameLane*> ready = nullptr;
+    struct Lane {
+        std::unique_ptr<FrameLane> owned;
+        std::atomic<FrameLane*> ready = nullptr; // for a child, which fork(2) makes at any moment
     };
 
-    std::unique_ptr<Slot[]> slots_;
+    std::unique_ptr<Lane[]> lanes_;
 };
 
 } // namespace rpmem::initiator

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of Link that decides what a failure means: whether the connection is lost, and whether
+// another connection would help the call. Link::connection() then replaces it, or fails.
+//
+//   what failed        the connection is lost           another connection helps
+//   connecting a lane  if a later attempt may succeed   always, then
+//   an operation       always                           unless the target violated the protocol, or
+//                                                       is alive and does not answer in time
+//   a request          unless the target refused it     likewise
+//   the session        see Session::poll_for_loss()     unless the medium has failed
+#include "librpmem/connection/link.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem::initiator {
+
+// Whether another connection would help a call that has lost CONNECTION for this reason.
+bool Link::may_replace(const Connection& connection, const Error& loss) {
+    return loss.kind == ErrorClass::link_lost && connection.can_reconnect();
+}
+
+Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, CallBound& bound) {
+    const auto began = Clock::now();
+    const auto limit = std::min<std::chrono::milliseconds>(
+        settings_.connect_timeout, settings_.peer_timeout + max_time_.load());
+    auto lane = connection.lanes().use_lane(index, bound.limit(limit));
+    if (lane)
+        return lane;
+    Error error = std::move(lane).error();
+    if (connection.await_loss(error))
+        return Failure(std::move(error));
+    // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
+    // call fails at once.
+    if (bound.has_begun() && error.kind == ErrorClass::resource_limit)
+        error.kind = ErrorClass::link_lost;
+    if (may_replace(connection, error)) {
+        const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
+            Clock::now() - began - settings_.peer_timeout);
+        bound.begin(times(), error.text, std::max(spent, std::chrono::milliseconds(0)));
+        connection.monitor().declare_lost(error);
+    }
+    return Failure(std::move(error));
+}
+
+Result<> Link::lane_failed(Connection& connection, const FrameLane& lane, int code,
+                           const CallBound& bound) {
+    Session& session = connection.session();
+    if (code == ETIMEDOUT) {
+        std::string text =
+            bound.has_begun() && !waits_without_limit()
+                ? fmt::format("{} acknowledged nothing in the time that was left after the session "
+                              "had been lost ({})",
+                              connection.host(), limit())
+                : fmt::format("{} did not complete an operation within {} ms "
+                              "(RPMEM_OPERATION_TIMEOUT)",
+                              connection.host(), settings_.operation_timeout.count());
+        return lose(connection, {ETIMEDOUT, ErrorClass::link_lost, std::move(text)}, bound);
+    }
+    if (code == EBADMSG) {
+        Error broke = session.ending("rpmemd violated the protocol: " + lane.violation());
+        broke.code = EBADMSG;
+        return lose(connection, std::move(broke), bound);
+    }
+    if (code == EFAULT)
+        return lose(connection,
+                    session.ending("a lane ended within a frame, because memory of the application "
+                                   "cannot be accessed (EFAULT)"),
+                    bound);
+    // A lane usually fails because the session ends. Then the session has the reason.
+    if (connection.monitor().reason(connection.explanation_time()))
+        return {};
+    const std::string words = printable(lane.output());
+    return lose(
+        connection,
+        session.ending(fmt::format("a lane failed: {}{}{}", lane.failure(),
+                                   words.empty() ? "" : "; the target's error text: ", words)),
+        bound);
+}
+
+// Another connection does not help if the target violates the protocol, or if it is alive but does
+// not complete an operation. Such an error is classified as a refusal. In the time that is left of
+// a call, even a good target may not complete one. RPMEM_ON_LOSS=wait tries another connection even
+// if the target is alive: its medium may only stall.
+Result<> Link::lose(Connection& connection, Error error, const CallBound& bound) {
+    const bool is_late = error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit();
+    if (error.code == EBADMSG ||
+        (is_late && connection.can_resume() && !connection.session().is_silent()))
+        error.kind = ErrorClass::target_refused;
+    connection.monitor().declare_lost(error);
+    if (error.code == ETIMEDOUT && !may_replace(connection, error))
+        return Failure(std::move(error));
+    return {};
+}
+
+} // namespace rpmem::initiator
