@@ -124,8 +124,6 @@ Result<> Connection::start_session() {
     return {};
 }
 
-// Sends LOGIN, if the target supports it. It names this host and this user, so that the target can
-// report them to another initiator that finds the pool in use.
 Result<> Connection::require_resume() const {
     if (settings_.on_loss == OnLoss::fail)
         return {};
@@ -136,6 +134,8 @@ Result<> Connection::require_resume() const {
                 host_);
 }
 
+// Sends LOGIN, if the target supports it. It names this host and this user, so that the target can
+// report them to another initiator that finds the pool in use.
 Result<> Connection::introduce(std::uint64_t generation, const transport::Secret* takeover) {
     if (!can_resume())
         return require_resume();
