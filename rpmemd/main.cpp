@@ -73,7 +73,8 @@ int remove(const target::Configuration& configuration, Log& log) {
         log.error("{}", removed.error().text);
         say(removed.error().text);
     }
-    // The exit status is the same, but ssh delays it while a process of the login still runs.
+    // Also sends the status as text, because ssh reports the exit status only after every process
+    // of the login has ended.
     const std::string answer = wire::encode_removal(status);
     if (::isatty(STDOUT_FILENO) == 0)
         static_cast<void>(
@@ -91,7 +92,7 @@ void allow_many_descriptors() {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-// OFFERED states that the client knows the hello, even without the variable.
+// OFFERED states that the client knows the hello, even if RPMEMD_OFFER is not set.
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
     const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
@@ -129,13 +130,13 @@ bool asks_for_no_session(int argc, const char* const argv[]) {
 int refuse(const target::Configuration& configuration, const Error& error) {
     open_log(configuration).error("{}", error.text);
     say(error.text);
-    if (!configuration.action) // then the exit status is the answer
+    if (!configuration.action) // the answer to an action is the exit status
         send_status(error.code);
     return error.code;
 }
 
-// Prints the result of what replaced the session. Returns STATUS, or an errno value if the text
-// cannot be written.
+// Prints the result of an action or of an option such as --probe, which is served without a
+// session. Returns STATUS, or an errno value if the text cannot be written.
 int print_document(const std::string& text, int status) {
     const auto written =
         write_fully(STDOUT_FILENO, std::as_bytes(std::span(text)), Deadline(document_time));

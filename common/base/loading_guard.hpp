@@ -28,7 +28,8 @@ private:
     void put_back(int signal) const;
 
     std::array<struct sigaction, NSIG> dispositions_{};
-    std::vector<std::uintptr_t> objects_; // sorted addresses of the objects loaded before
+    // Sorted addresses of the shared objects that were loaded before.
+    std::vector<std::uintptr_t> objects_;
     std::fenv_t floating_point_{};
 };
 

@@ -7,7 +7,7 @@ namespace rpmem {
 // When to use on-demand paging of an RDMA device instead of pinned memory.
 enum class PagingPolicy { when_needed, always, never };
 
-// Whether lanes use TLS: never, if both ends support it, or always.
+// Whether lanes use TLS. off: never. on: if both ends support it. require: always.
 enum class UseTls { off, on, require };
 
 [[nodiscard]] constexpr const char* name_of(UseTls use) {

@@ -114,7 +114,7 @@ inline constexpr std::size_t verb_text_column = 12;
 [[nodiscard]] inline std::string rows_of(const std::vector<const CLI::Option*>& options,
                                          std::string_view heading) {
     std::string page = options.empty() ? "" : "\n" + std::string(heading) + ":\n";
-    for (const CLI::Option* option : options) // one that needs another one stands below it
+    for (const CLI::Option* option : options) // an option that needs another one is indented
         page += row((option->get_needs().empty() ? "  " : "    ") + form_of(*option),
                     option->get_description(), text_column);
     return page;

@@ -14,7 +14,8 @@ namespace rpmem {
 inline constexpr std::uint64_t layout_page = 4096;
 
 struct PartPlacement {
-    std::uint64_t file_offset; // one page after a header that is not part of the pool, else 0
+    // layout_page if the part begins with a header that is not part of the pool, otherwise 0.
+    std::uint64_t file_offset;
     std::uint64_t pool_offset;
     std::uint64_t length;
 };

@@ -2,16 +2,17 @@
 // The interface between lanes and transports, the same at both ends. It sends and receives frames
 // in order. docs/transport.md gives the reasons for these rules.
 //
-//  1. Buffers. The caller keeps the bytes of a piece until released() has reached the number of its
-//     frame. A chunk is valid for a Receiver until take() returns.
+//  1. Buffers. A piece is the payload of a frame, as the caller of post() passes it. The caller
+//     keeps its bytes until released() has reached the number of the frame. A chunk is a part of a
+//     payload that has arrived. It is valid for a Receiver until take() returns.
 //  2. Order. Frames arrive in the order of post(). A transport reads a piece only when it passes
-//     the piece to the network. An earlier copy could overwrite newer bytes that another lane has
-//     made durable in the meantime.
+//     the piece to the network. If post() copied it, the copy could overwrite newer bytes that
+//     another lane has made durable in the meantime.
 //  3. Failures. The first failure ends the connection and is kept. Frames that arrived before it
 //     are delivered first, because one of them may be the error of the peer.
 //  4. Waiting. Only Group::wait() blocks.
-//  5. Bounds. Sizes from a peer are checked before their use: the connection checks them against
-//     the type of the frame, and the Receiver against the pool.
+//  5. Bounds. Sizes from a peer are checked before their use. The Receiver checks them against the
+//     type of the frame and against the pool.
 //  6. Threads. One thread at a time uses a connection or a group. Different ones share nothing.
 #pragma once
 
@@ -92,7 +93,7 @@ class LaneConnection {
 public:
     LaneConnection() = default;
     // Ends the connection at once. Over TCP the peer sees a reset, unless close() was called and
-    // all frames were sent. Does not access pieces or places any more.
+    // all frames were sent. Afterwards no piece is read, and nothing is stored for a read.
     virtual ~LaneConnection() = default;
     LaneConnection(const LaneConnection&) = delete;
     LaneConnection& operator=(const LaneConnection&) = delete;
@@ -102,20 +103,21 @@ public:
                             More more) = 0;
     // Returns true while posted frames, or a failure to send them, wait for poll().
     [[nodiscard]] virtual bool unsent() const = 0;
-    // Returns the number of the last posted frame up to which no piece is read any more. It may lag
-    // behind for the last frames until another one is posted or close() is called.
+    // Returns a number N: the pieces of frames 1 to N are no longer needed. N may be too low until
+    // another frame is posted or close() is called.
     [[nodiscard]] virtual std::uint64_t released() const = 0;
     // Sends unsent frames and delivers received ones to RECEIVER, for a bounded time. Returns the
     // number of bytes received, plus one for each completed direct write or read. Returns 0 if
-    // nothing has arrived or the connection has ended. After a protocol violation it still sends
-    // unsent frames and drops input until the peer closes the connection; then fd() is -1.
+    // nothing has arrived or the connection has ended.
+    // After a protocol violation it still sends unsent frames, and drops input. When the peer has
+    // closed the connection, fd() is -1.
     virtual std::size_t poll(Receiver& receiver) = 0;
     // Sends a bye after all posted frames. No frame may be posted afterwards.
     virtual void close() = 0;
     // Closes the descriptors in a child made by fork(2), by async-signal-safe calls only. The
     // parent continues to use its own.
     virtual void release_in_child() = 0;
-    // Ends the connection at once. Does not access pieces or places any more.
+    // Ends the connection at once. Afterwards no piece is read, and nothing is stored for a read.
     virtual void abandon() = 0;
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
@@ -135,14 +137,14 @@ public:
 
     [[nodiscard]] virtual bool ended() const = 0;
     [[nodiscard]] virtual const ConnectionFailure& failure() const = 0;
-    // For the group: the descriptor to wait for, or -1, and a buffer for received bytes. Over
-    // libfabric only the sign of the descriptor has a meaning.
+    // For the group: the descriptor to wait for, or -1. Over libfabric only its sign has a meaning.
     [[nodiscard]] virtual int fd() const = 0;
+    // For the group: gives the connection a buffer for received bytes.
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-// Interrupts the wait for a lane when its session is lost. A transport knows no sessions: the end
-// that has one detects the loss, see librpmem/connection/monitor.hpp.
+// Interrupts the wait for a lane when its session is lost. A transport knows no sessions, so the
+// initiator detects the loss, see librpmem/connection/monitor.hpp.
 struct WaitInterrupt {
     int fd = -1; // readable if the session may be lost
     // Checks for the loss, for a few milliseconds at most. Thread-safe. Must not throw.
@@ -153,9 +155,9 @@ struct WaitInterrupt {
 inline constexpr std::string_view connect_setting =
     "RPMEM_CONNECT_TIMEOUT, or less while reconnecting";
 
-// The limits of an attempt to connect a lane.
+// The limits of connecting a lane.
 struct ConnectLimits {
-    std::chrono::milliseconds time; // for all attempts together
+    std::chrono::milliseconds time; // for all addresses and retries together
     WaitInterrupt interrupt{};
 };
 
@@ -176,7 +178,7 @@ public:
     // readable, or when LIMIT has passed since the first wait() after progressed().
     virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
     [[nodiscard]] virtual std::span<LaneConnection* const> ready() const = 0;
-    // Bytes have arrived: the next wait() begins a new wait.
+    // Call it when bytes have arrived. LIMIT then counts from the next wait().
     void progressed() {
         if (std::exchange(is_waiting_, false)) [[unlikely]]
             wait_has_ended();

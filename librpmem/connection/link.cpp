@@ -34,8 +34,8 @@ constexpr int times_slower = 2;
 constexpr std::chrono::seconds first_log_time(2);
 constexpr std::chrono::seconds log_interval(10);
 
-// Stands for no limit, RPMEM_ON_LOSS=wait: about ten years. A clock can still add it to the
-// present.
+// Stands for no limit (RPMEM_ON_LOSS=wait): about ten years. The present time plus this limit does
+// not overflow.
 constexpr milliseconds no_limit = std::chrono::hours(24 * 365 * 10);
 
 constexpr const char* no_memory = "no memory left"; // short enough for a string without allocation
@@ -52,11 +52,13 @@ void sleep_with_jitter(milliseconds pause, milliseconds max) {
         std::min<std::chrono::microseconds>(transport::with_jitter(pause, bits), max));
 }
 
-// Whether another attempt may succeed. A failed medium, a violation of the protocol (EBADMSG) and
-// an internal error are permanent. So are refusals with ESTALE, EACCES or EPERM: another session
-// has had the pool since, the target offers fewer lanes, or it denies access. Other errors may
-// pass. A target that has just started may lack mounts (ENOENT), providers (ENOMEDIUM) and sshd,
-// and this process may be out of descriptors (EMFILE) or threads (EAGAIN) for a moment.
+// Whether another attempt may succeed. Permanent:
+//   a failed medium, an internal error, a violation of the protocol (EBADMSG)
+//   ESTALE         another session has had the pool since, or the target offers fewer lanes
+//   EACCES, EPERM  the target denies access
+// Temporary, among others:
+//   ENOENT, ENOMEDIUM  a target that has just started lacks a mount or a provider
+//   EMFILE, EAGAIN     this process has no descriptor or no thread left
 bool may_try_again(const Error& error) {
     if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug ||
         error.code == EBADMSG)
@@ -147,8 +149,8 @@ CallTimes Link::times_locked() const {
             .first_pause = settings_.reconnect_delay};
 }
 
-// Every retry after a loss comes through here. So this loop, and every loop of a call around it,
-// ends when the bound of the call is used up.
+// Every retry after a loss comes through here. Callers retry in loops that call this function. So
+// this loop and theirs end when BOUND is used up.
 Result<std::shared_ptr<Connection>> Link::connection(CallBound& bound) {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -234,7 +236,7 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
     }
 }
 
-// BOUND keeps the pause, so a call whose new sessions are lost again pauses between them too.
+// The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
 Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
     while (bound.may_try()) {
@@ -249,7 +251,7 @@ Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBo
         last = std::move(next).error();
         note_problem(last);
         if (!may_try_again(last)) {
-            // The code of every call on an open pool whose target violates the protocol.
+            // After a violation of the protocol, every call on an open pool returns ECONNRESET.
             const int code = last.code == EBADMSG ? ECONNRESET : last.code;
             return Failure(Error{code, last.kind, describe_tries(bound, last)});
         }
@@ -269,8 +271,9 @@ std::string Link::describe_tries(const CallBound& bound, const Error& last) cons
                        bound.first_cause(), bound.tries(), limit(), lost_again, last.text);
 }
 
-// A writer's claim keeps others out. A session that only reads has none: what it reads next would
-// not fit to what it has read before if somebody has opened the pool for writing in between.
+// A session that only reads does not keep writers out. It has noted the claim of the last writer,
+// and compares it with the present one. If they differ, somebody has opened the pool for writing,
+// and what it reads next may not match what it has read before.
 Result<> Link::compare_claims(const Connection& next) const {
     if (!current_->is_read_only() || (claim_ && claim_ == next.pool_claim()))
         return {};

@@ -42,8 +42,8 @@ struct DirectRanges {
 // All operations return 0 or a positive errno value: EBADMSG if the target violated the protocol,
 // EFAULT if memory of the application cannot be accessed, ETIMEDOUT or ECONNRESET. After a failure
 // the lane is unusable, and every later wait returns the same value. Operations take effect in the
-// order of the calls. With RELAXED the target need not store aligned words of the range as a whole.
-// It only stores them in parts if the range is written directly.
+// order of the calls. With RELAXED, an aligned word of the range may be stored in parts. That
+// happens only if the range is written directly.
 class FrameLane final : private transport::Receiver {
 public:
     // POOL is the memory of the application, TERMS.pool_size bytes. TIMEOUT bounds how long an
@@ -71,8 +71,8 @@ public:
     [[nodiscard]] bool has_unacknowledged() const {
         return responses_.acknowledged() < responses_.last_write() || !written_.empty();
     }
-    // Appends the ranges of frames and of direct writes that are not known to be durable. They may
-    // be parts of the ranges of the calls.
+    // Appends the ranges of frames and of direct writes that are not known to be durable. A range
+    // of a call may appear as several smaller ones.
     void add_unconfirmed(std::vector<PoolRange>& ranges) const;
     // Limits waits to TIME until progress() increases.
     void limit_waits(std::chrono::milliseconds time) {
@@ -95,15 +95,15 @@ public:
     void release_in_child() { connection_->release_in_child(); }
 
 private:
-    // Maximum number of unconfirmed direct writes with the appliance method. Before another one, a
-    // read confirms them.
-    static constexpr std::size_t max_unconfirmed_writes = 1024;
-
-    // How ranges are written that are longer than direct_ranges_. Others are sent in frames.
-    //   frames     in frames, too
-    //   direct     directly, and a frame after each asks the target to make it durable
-    //   appliance  directly, which makes them durable
+    // How ranges are written that are longer than direct_ranges_. Shorter ones are sent in frames.
+    //   frames     in frames
+    //   direct     directly; a frame after each asks the target to make it durable
+    //   appliance  directly; a write is durable when a later read has completed
     enum class Method { frames, direct, appliance };
+
+    // Maximum number of direct writes of the appliance method that no read has confirmed. When
+    // there are so many, a read confirms them before the next write.
+    static constexpr std::size_t max_unconfirmed_writes = 1024;
 
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
                std::string& why) override;
@@ -121,8 +121,8 @@ private:
              transport::More more);
     int ask_for_ack();
     int wait_for_acks();
-    // Receives what has arrived, or waits. If the connection has ended after some bytes, the next
-    // call returns that.
+    // Receives what has arrived, or waits. If the connection has ended after bytes have arrived,
+    // this call succeeds, and the next one returns the failure.
     [[gnu::always_inline]] int make_progress() {
         return connection_->poll(*this) == 0 ? wait_for_news() : 0;
     }

@@ -12,8 +12,8 @@ constexpr std::size_t max_told = 8;
 
 class AddressList {
 public:
-    // Adds an address, unless it is in the list. HOST is NUMBER or a name of it. NUMBER may be
-    // empty if WHY_NOT is not.
+    // Adds an address, unless it is in the list. NUMBER is a numeric address, and HOST is the same
+    // or a name of it. NUMBER may be empty if WHY_NOT has a text.
     void add(std::string host, const std::string& number, std::string source,
              std::string why_not = {}) {
         const auto address = parse_address(number);
@@ -26,7 +26,8 @@ public:
             numbers_.push_back(*address);
         addresses_.push_back({std::move(host), number, std::move(source), std::move(why_not)});
     }
-    // Call it if the login may have connected to NUMBER without a jump host.
+    // Records that the login may have connected to NUMBER without a jump host. If that is an
+    // address of this machine, the target may be this machine.
     void note_way(const std::string& number) {
         const auto address = parse_address(number);
         went_on_this_machine_ |= address && reach_of(*address) == Reach::same_machine;
@@ -126,7 +127,7 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
         std::string why_not;
         if (!may)
             why_not = "it is a loopback or link-local address, and ssh did not connect to it";
-        else if (!arrival.uses_told) // a hostile target could have this machine connect anywhere
+        else if (!arrival.uses_told) // a hostile target could make us connect to any address
             why_not = "RPMEM_TOLD_ADDRESSES=1 allows the addresses that a target names";
         if (reach != Reach::nowhere)
             collection.add(text_of(address), text_of(address), "sent by rpmemd",

@@ -78,7 +78,7 @@ std::optional<Error> Session::read_messages() {
     return std::nullopt;
 }
 
-// Output must be readable.
+// Call it only if poll(2) has reported output of the daemon.
 std::optional<Error> Session::read_message() {
     wire::Bytes header(wire::response_header_size);
     const auto got = channel_->receive(header, Deadline(error_text_time_));
@@ -106,7 +106,7 @@ Error Session::ending(std::string_view what) {
                                channel_->error_text()));
 }
 
-// The daemon has sent the body together with HEADER.
+// Waits only for a moment, because the daemon sends the body together with HEADER.
 std::optional<Error> Session::receive_unsolicited(wire::MessageType type,
                                                   std::span<const std::byte> header) {
     note_activity();

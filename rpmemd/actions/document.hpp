@@ -17,7 +17,7 @@ inline constexpr int document_format = 1;
 [[nodiscard]] nlohmann::json json_of(const LiveSession& session);
 [[nodiscard]] nlohmann::json json_of(const std::vector<LiveSession>& sessions);
 [[nodiscard]] nlohmann::json json_of(const PartFacts& part);
-// The shell commands that make parts acceptable whose mode refuses them.
+// The chmod commands for parts that are refused because of their mode.
 [[nodiscard]] nlohmann::json repairs_of(const PoolFacts& pool);
 [[nodiscard]] nlohmann::json attributes_json(const PoolHeader& header);
 [[nodiscard]] nlohmann::json shutdown_json(const PoolHeader& header);

@@ -118,8 +118,9 @@ struct FaultGuard::Records {
 
 namespace {
 
-// Returns whether a block of the page at OFFSET is a hole. lseek(2) calls allocated blocks that
-// were never written a hole, too, so the file must also have fewer blocks than its size needs.
+// Returns whether a block of the page at OFFSET is a hole. lseek(2) also reports a hole for blocks
+// that are allocated and were never written. So the file must also have fewer blocks than its size
+// needs.
 bool has_hole(int fd, const struct stat& status, std::uint64_t offset, long page_size) {
     constexpr std::uint64_t block = 512; // of st_blocks, see stat(3type)
     if (static_cast<std::uint64_t>(status.st_blocks) * block >=
@@ -223,7 +224,7 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     // The constructor has reserved the memory, so nothing is allocated.
     std::string& text = record.text;
     text.append(records.channels.log_prefix);
-    if (text.empty()) // a log file; syslogd adds the time itself
+    if (text.empty()) // no prefix: the log is a file, and its lines need the time
         append_stamp(text, records.utc_offset);
     const std::size_t prefix = text.size();
     const Record::Cause& cause =

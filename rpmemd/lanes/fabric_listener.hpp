@@ -37,8 +37,9 @@ struct FabricServerOptions {
     PoolAccess access;
     bool is_0_1 = false;    // the peer uses protocol 0.1
     bool read_only = false; // the pool is mapped read-only, and peers may not write to it
-    // Further addresses to listen on, with the same port. RDMA is served only at the first address
-    // that belongs to an RDMA device, because each device has addresses of its own.
+    // Further addresses to listen on, with the same port. The device of the first address that
+    // belongs to an RDMA device serves RDMA, and no other one, because the pool is registered with
+    // one device.
     std::vector<std::string> further_addresses{};
     // Limits for connections before their handshake is complete, the same as over TCP.
     std::size_t max_unproven = transport::max_known;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accepts the lanes of a session and serves them with workers. Only the control loop uses it.
+// Accepts the lanes of a session and serves them with workers. Only the control loop calls its
+// public functions.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -41,7 +42,8 @@ public:
     // Returns whether peers read and write the pool by RDMA.
     [[nodiscard]] virtual bool is_direct() const { return false; }
 
-    // Sets the keys for the handshake of lanes. No lane is accepted before, except of protocol 0.1.
+    // Sets the keys for the handshake of lanes. Before this call, only lanes of protocol 0.1 are
+    // accepted.
     virtual Result<> secure(transport::ProofSession session) {
         session_.emplace(std::move(session));
         return {};
@@ -59,7 +61,7 @@ public:
     [[nodiscard]] unsigned connected() const { return connected_; }
     // Returns whether the peer may have written to the pool.
     [[nodiscard]] virtual bool was_reached() const { return connected_ > 0; }
-    // Returns whether all lanes have connected that the peer connects before it uses the pool.
+    // Returns whether the lanes that the peer must connect before it uses the pool have connected.
     [[nodiscard]] virtual bool ready() const = 0;
 
     // The descriptor is readable when handle_events() has work.

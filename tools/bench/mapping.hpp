@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of whole pages, as pools need it; or a file that is made durable as a daemon does it.
+// Memory of whole pages, as pools need it, or a mapped file that is made durable with libpmem, as
+// rpmemd does it.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -25,7 +26,7 @@ class Mapping {
 public:
     Mapping() = default;
 
-    // All its pages are there.
+    // All pages are populated, so that no page fault is measured.
     static Result<Mapping> memory(std::size_t size) {
         void* const address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -50,7 +51,7 @@ public:
         return {bytes_.get(), bytes_.get_deleter().size};
     }
 
-    // Cache lines are flushed, but nothing is waited for.
+    // Copies. On persistent memory it also flushes the cache lines, and does not wait for that.
     void copy(std::size_t offset, std::span<const std::byte> bytes) const {
         if (is_pmem_)
             pmem_memcpy(&bytes_[offset], bytes.data(), bytes.size(), PMEM_F_MEM_NODRAIN);
@@ -58,7 +59,7 @@ public:
             std::memcpy(&bytes_[offset], bytes.data(), bytes.size());
     }
 
-    // Data that was copied there is durable then.
+    // Makes the data that were copied to this range durable.
     [[nodiscard]] Result<> drain(std::size_t offset, std::size_t size) const {
         if (is_pmem_)
             pmem_drain();

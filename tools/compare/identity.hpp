@@ -29,13 +29,14 @@ struct Identity {
 struct Side {
     std::string name;
     std::uint64_t size = 0;
-    bool has_header = false;            // a local pool has a valid header, a remote one should
+    // Local: the first page is a valid header. Remote: the pool set says that there are headers.
+    bool has_header = false;
     std::optional<Identity> identity{}; // nothing without a valid header
 };
 
 // Returns the reasons why LOCAL is not an image of REMOTE, or none if it may be one. NEEDED is the
-// number of bytes that the program of the local pool can use, or 0 if it is unknown. LOCAL may be
-// shorter than REMOTE if it has at least these bytes.
+// number of bytes that the layout of the pool takes, or 0 if it is unknown. LOCAL may be shorter
+// than REMOTE if it has at least NEEDED bytes.
 [[nodiscard]] std::vector<std::string> mismatches(const Side& local, const Side& remote,
                                                   std::uint64_t needed);
 

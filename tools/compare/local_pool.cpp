@@ -31,7 +31,8 @@ std::optional<std::string> pool_set_text(const std::string& path) {
     return text + rest;
 }
 
-// The file that is the first part, whose name an interrupted process has taken away.
+// Returns the path of the first part. An interrupted pull leaves it with partial_suffix in its
+// name.
 Result<std::string> find_first(const std::string& part, LocalPool::Interrupted interrupted) {
     std::string partial = part + std::string(partial_suffix);
     if (::access(part.c_str(), F_OK) == 0 || ::access(partial.c_str(), F_OK) != 0)

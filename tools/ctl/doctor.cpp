@@ -59,8 +59,8 @@ Result<> measure(const PoolSession& session, json& document) {
     return {};
 }
 
-// Adds advice on firewalls. A lane that cannot be connected fails when the pool is opened, or at
-// its first use.
+// Adds advice on firewalls. A firewall that blocks a lane shows when the pool is opened, or at the
+// first use of the lane. So both steps call this.
 std::string with_advice(const Error& error) {
     const bool is_blocked = error.code == ETIMEDOUT || error.code == ECONNREFUSED ||
                             error.code == EHOSTUNREACH || error.code == ENETUNREACH;

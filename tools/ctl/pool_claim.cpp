@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::size_t id_digits = 32;
 
-// How long marking may take: the pool is opened, as for a check.
+// Timeout of --mark-equal, for which the target opens the pool.
 constexpr std::chrono::minutes mark_timeout(5);
 
 bool is_id(const std::string& text) {

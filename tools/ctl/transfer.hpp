@@ -61,8 +61,9 @@ private:
 [[nodiscard]] Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
                                    const std::vector<std::size_t>& chunks, const LocalPool& local,
                                    Progress& progress);
-// Copies CHUNKS of POOL from the target to LOCAL. An image gets the header as well. A pool set
-// keeps its own. Returns the number of bytes that were read from the target.
+// Copies CHUNKS of POOL from the target to LOCAL. If LOCAL is an image (one file), its header is
+// overwritten, too. A local pool set keeps its header. Returns the number of bytes that were read
+// from the target.
 [[nodiscard]] Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
                                                 const std::vector<std::size_t>& chunks,
                                                 const LocalPool& local, Progress& progress);

@@ -47,8 +47,9 @@ std::optional<std::uint64_t> find_unmapped_user() {
     return overflow;
 }
 
-// Reads the files once, because a confined session cannot open them. The first path is checked
-// before a session is confined, and a process with threads cannot change its user namespace.
+// Reads the files at the first call, which comes before the session is confined: a confined session
+// cannot open them. The result stays valid, because a process with threads cannot change its user
+// namespace.
 bool is_unmapped(uid_t user) {
     static const std::optional<std::uint64_t> unmapped = find_unmapped_user();
     return user == unmapped;
@@ -97,7 +98,7 @@ std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
 // Returns the ACL of a file in the format of the kernel. Empty if there is none, or if it cannot be
 // read.
 std::vector<std::byte> read_acl(int fd) {
-    const std::string path = fmt::format("/proc/self/fd/{}", fd); // for O_PATH, unlike fgetxattr
+    const std::string path = fmt::format("/proc/self/fd/{}", fd); // fgetxattr(2) refuses O_PATH
     std::vector<std::byte> acl(XATTR_SIZE_MAX);
     const auto length = getxattr(path.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), acl.size());
     acl.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
