@@ -49,6 +49,8 @@ std::size_t acknowledged_of(const PoolRange& own, const std::vector<PoolRange>& 
 
 Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
     std::vector<PoolRange>& unconfirmed = unconfirmed_[index];
+    // Another call may have replaced the connection that this lane has lost.
+    const bool recovers = lanes_.has_lost(index);
     while (true) {
         RPMEM_ASSIGN(auto next, this->connection(call, bound));
         if (!lanes_.has_joined(index, *next)) {
@@ -56,7 +58,7 @@ Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
             lanes_.join(index, std::move(next));
         }
         Connection& connection = lanes_.connection(index);
-        auto lane = link_->use_lane(connection, index, bound);
+        auto lane = link_->use_lane(connection, index, recovers, bound);
         if (!lane && connection.monitor().lost())
             continue;
         RPMEM_TRY(in_context(call, lane));

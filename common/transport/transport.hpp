@@ -157,7 +157,7 @@ inline constexpr std::string_view connect_setting =
 
 // The limits of connecting a lane.
 struct ConnectLimits {
-    std::chrono::milliseconds time; // for all addresses and retries together
+    std::chrono::milliseconds time; // including all retries
     WaitInterrupt interrupt{};
 };
 

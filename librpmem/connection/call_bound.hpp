@@ -65,6 +65,10 @@ public:
         extend_if_passed();
         return limit(begun_->one_try);
     }
+    // Doubles the maximum time of the next attempts, up to MAX.
+    void lengthen_tries(milliseconds max) {
+        begun_->one_try = std::max(begun_->one_try, std::min(begun_->one_try * 2, max));
+    }
     // For a call that waits for the attempts of another call. Returns false if it has waited as
     // long as its own attempts would have taken.
     [[nodiscard]] bool may_wait() {

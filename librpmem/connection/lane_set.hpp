@@ -32,6 +32,12 @@ public:
     // Call it after join().
     [[nodiscard]] Connection& connection(unsigned index) const { return *slots_[index].connection; }
 
+    // Whether the connection that the slot has joined is lost.
+    [[nodiscard]] bool has_lost(unsigned index) const {
+        const Slot& slot = slots_[index];
+        return slot.connection && slot.monitor->lost();
+    }
+
     // Removes the lane from the slot. The slot keeps the lost connection until join(), because the
     // link replaces a connection under its lock, and destroying one takes time.
     void leave(unsigned index) { slots_[index].lane = nullptr; }

@@ -250,6 +250,10 @@ Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBo
         }
         last = std::move(next).error();
         note_problem(last);
+        // Opening may take longer than before, because the daemon flushes a pool that was not
+        // closed. Each daemon begins anew, so attempts of one length would all end too early.
+        if (last.code == ETIMEDOUT && waits_without_limit())
+            bound.lengthen_tries(settings_.connect_timeout + settings_.operation_timeout);
         if (!may_try_again(last)) {
             // After a violation of the protocol, every call on an open pool returns ECONNRESET.
             const int code = last.code == EBADMSG ? ECONNRESET : last.code;
@@ -334,11 +338,12 @@ void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>&) noexc
         link->beat();
 }
 
-// Records WHY for the log, and logs it if a line is due.
-void Link::note_problem(const Error& why) {
+// Records WHY for the log, and logs it if a line is due. Without memory, the log lacks it.
+void Link::note_problem(const Error& why) noexcept try {
     const std::lock_guard lock(mutex_);
     last_problem_ = why;
     log_waiting();
+} catch (const std::exception&) {
 }
 
 void Link::log_waiting() {

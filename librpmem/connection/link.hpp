@@ -58,8 +58,10 @@ public:
     // later call fails with the same error. Thread-safe.
     Result<std::shared_ptr<Connection>> connection(CallBound& bound);
     // Returns lane INDEX of CONNECTION. Connects it first if necessary. Declares CONNECTION lost if
-    // that fails and another connection may help.
-    Result<FrameLane*> use_lane(Connection& connection, unsigned index, CallBound& bound);
+    // that fails and another connection may help. RECOVERS: the lane has lost an earlier
+    // connection.
+    Result<FrameLane*> use_lane(Connection& connection, unsigned index, bool recovers,
+                                CallBound& bound);
     // Declares CONNECTION lost because its LANE has returned CODE. Returns an error if the call
     // must fail with it. Otherwise connection() returns another connection, or reports the loss.
     Result<> lane_failed(Connection& connection, const FrameLane& lane, int code,
@@ -105,7 +107,7 @@ private:
     [[nodiscard]] Result<> compare_claims(const Connection& next) const;
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
-    void note_problem(const Error& why);
+    void note_problem(const Error& why) noexcept;
     void log_waiting();
     [[nodiscard]] std::string name() const;
 

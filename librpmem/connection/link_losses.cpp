@@ -20,7 +20,8 @@ bool Link::may_replace(const Connection& connection, const Error& loss) {
     return loss.kind == ErrorClass::link_lost && connection.can_reconnect();
 }
 
-Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, CallBound& bound) {
+Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, bool recovers,
+                                  CallBound& bound) {
     const auto began = Clock::now();
     const auto limit = std::min<std::chrono::milliseconds>(
         settings_.connect_timeout, settings_.peer_timeout + max_time_.load());
@@ -32,7 +33,7 @@ Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, CallBo
         return Failure(std::move(error));
     // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
     // call fails at once.
-    if (bound.has_begun() && error.kind == ErrorClass::resource_limit)
+    if ((recovers || bound.has_begun()) && error.kind == ErrorClass::resource_limit)
         error.kind = ErrorClass::link_lost;
     if (may_replace(connection, error)) {
         const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(

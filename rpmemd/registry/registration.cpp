@@ -44,6 +44,13 @@ Result<Digest> digest_of(std::span<const PoolHeader> headers) {
     return hash(std::as_bytes(headers));
 }
 
+// Whether state-dir may be usable a moment later. Its file system may not be mounted yet, or may be
+// full, and this system may lack descriptors or memory.
+bool may_pass(int code) {
+    return code == ENOENT || code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE ||
+           code == ENOMEM;
+}
+
 std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
@@ -89,7 +96,8 @@ Result<> Registration::enter(SessionIdentity identity) {
     if (directory)
         directory_ = std::move(*directory);
     else if (takes_over)
-        return fail(ErrorClass::target_refused, EACCES,
+        return fail(ErrorClass::target_refused,
+                    may_pass(directory.error().code) ? directory.error().code : EACCES,
                     "an earlier session cannot be resumed, because state-dir cannot be used: {}",
                     directory.error().text);
     if (directory_) {

@@ -4,8 +4,11 @@
 // replayed, a byte that is sent without having been flushed, or wrong statistics make a test fail.
 #include "tests/integration/environment.hpp"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <functional>
+#include <thread>
 
 namespace rpmem::test {
 namespace {
@@ -186,6 +189,30 @@ TEST_F(Survives, StatisticsTellWhatIsNotConfirmed) {
     EXPECT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
     EXPECT_EQ(unconfirmed(), 0);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// Lane 0 replaces the session. Then lane 1 lacks a descriptor for a second. Its call also recovers
+// from the loss, so it tries again.
+TEST_F(Survives, ALaneThatLacksADescriptorMeanwhile) {
+    const int lowest = ::dup(0); // and all below it are in use
+    ASSERT_GE(lowest, 0);
+    RPMEMpool* const pool = filled(2);
+    kill_daemon();
+    local.fill(8);
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, 0, 0)));
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit low{static_cast<rlim_t>(lowest) + 1, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    std::thread limit([&] { // no event ends the lack
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    });
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, header_size + 64, 64, 1, 0)));
+    limit.join();
+    ::close(lowest);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, 128);
 }
 
 // A close makes ranges durable that were flushed and never drained.

@@ -250,7 +250,8 @@ Result<bool> Attempt::conclude(const Result<int>& completed, const std::string& 
     pass_over(name, why);
     if (status == LIBSSH2_ERROR_SOCKET_DISCONNECT || status == LIBSSH2_ERROR_SOCKET_RECV ||
         status == LIBSSH2_ERROR_SOCKET_SEND)
-        return fail(ErrorClass::target_refused, EACCES,
+        // A server that is shutting down ends the login, too, so a reconnect tries again.
+        return fail(ErrorClass::link_lost, EACCES,
                     "the ssh server ended the login as {} after these keys: {}. A server accepts "
                     "few attempts in one login (MaxAuthTries): set RPMEM_SSH_KEY to the right key",
                     login_.user, fmt::join(tried_, ", "));

@@ -21,8 +21,9 @@ constexpr std::size_t large_pool_size = std::size_t{8} * 1024 * 1024; // many fr
 // How a session behaves after its pool is open.
 struct Life {
     LaneAnswer answer = no_answer;
-    unsigned frames = 1; // the daemon ends after so many
-    bool floods = false; // after a request it sends heartbeats all the time
+    unsigned frames = 1;     // the daemon ends after so many
+    bool floods = false;     // after a request it sends heartbeats all the time
+    milliseconds opening{0}; // how long it takes to open the pool
 };
 
 // A target. Each session opens the pool, has one lane, and ends.
@@ -35,11 +36,12 @@ public:
           }) {}
 
     // TIME is RPMEM_RECONNECT_TIMEOUT.
-    Pool& open(milliseconds time = reconnect_timeout, OnLoss on_loss = OnLoss::fail) {
+    Pool& open(milliseconds time = reconnect_timeout, OnLoss on_loss = OnLoss::fail,
+               milliseconds one_operation = operation_timeout) {
         Settings settings = daemon_.settings();
         settings.reconnect_timeout = time;
         settings.on_loss = on_loss;
-        settings.operation_timeout = operation_timeout;
+        settings.operation_timeout = one_operation;
         settings.reconnect_delay = milliseconds(20);
         settings.peer_timeout = milliseconds(4000);
         pool_ = value_of(Pool::open(memory_.arguments(), nullptr, settings));
@@ -59,6 +61,7 @@ private:
         end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
         FrameTarget target(life.answer);
         const wire::Bytes request = end.hear_request();
+        std::this_thread::sleep_for(life.opening); // a slow medium, which no event ends
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band_to(target.port()), {}});
         transcript.add(request, response);
@@ -153,6 +156,16 @@ TEST(DyingTarget, IsWaitedForWithoutLimit) {
         EXPECT_EQ(target.started_sessions(), 8U);
         target.end_session();
     }
+}
+
+// The first session opened the pool at once. Each later one needs longer than the first try may
+// take.
+TEST(DyingTarget, ATargetThatOpensSlowlyIsWaitedFor) {
+    DyingTarget target(
+        {Life{}, Life{.answer = good_answer, .frames = 1, .opening = one_try * 3 / 2}});
+    Pool& pool = target.open(milliseconds(0), OnLoss::wait, 10 * one_try);
+    EXPECT_TRUE(succeeded(timed([&] { return pool.persist(0, 64, 0, 0); }, 10 * one_try)));
+    EXPECT_GT(target.started_sessions(), 2U) << "no try was too short";
 }
 
 TEST(DyingTarget, CloseDoesNotWaitWithoutLimit) {
