@@ -2,6 +2,7 @@
 #include "rpmemd/pools/files/owner_and_mode.hpp"
 
 #include "common/base/unique_fd.hpp"
+#include "rpmemd/pools/files/private_group.hpp"
 
 #include <endian.h>
 #include <fcntl.h>
@@ -109,8 +110,12 @@ bool has_proc() { return access("/proc/self/fd", F_OK) == 0; }
 
 // Returns the first writer of a file whose mode lets its group write. With an ACL, the group bits
 // are only the mask, the upper limit of all named entries. Those may name just the daemon's user.
+// Without an ACL, the group may be the private one of the daemon's user.
 std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
     const auto acl = read_acl(fd);
+    if (acl.size() <= sizeof(posix_acl_xattr_header) && has_proc() &&
+        status.st_gid == own_private_group())
+        return std::nullopt;
     if (acl.size() <= sizeof(posix_acl_xattr_header))
         return fmt::format("group {}{}", status.st_gid,
                            has_proc() ? "" : " (or its ACL, which cannot be read without /proc)");
