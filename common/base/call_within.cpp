@@ -25,7 +25,8 @@ void forget_in_children() {
     static const ForkListener listener([](void*) { unfinished = 0; }, nullptr);
 }
 
-// Counts a call while it exists. is_free() is false if there were max_unfinished_calls already.
+// Counts a call until it has ended. is_free() is false if max_unfinished_calls were running
+// already.
 class Place {
 public:
     Place() : is_free_(unfinished.fetch_add(1) < max_unfinished_calls) {}
@@ -50,7 +51,7 @@ struct Call {
     void run() {
         try {
             body();
-        } catch (...) { // such as std::bad_alloc: the caller finds that there is no result
+        } catch (...) { // such as std::bad_alloc; the caller finds no result
         }
         const std::lock_guard lock(mutex);
         has_ended = true;

@@ -36,9 +36,9 @@ Result<> await_reader(int fd, const Deadline& deadline) {
     return {};
 }
 
-// Returns the result of send(2) or write(2), with errno. For a pipe there is no MSG_DONTWAIT, and
-// it may be blocking. poll(2) reports it as writable when PIPE_BUF bytes fit, so no more is
-// written.
+// Returns the result of send(2) or write(2), with errno. A pipe may be in blocking mode, and
+// write(2) has no MSG_DONTWAIT. poll(2) reports a pipe as writable when PIPE_BUF bytes fit, so no
+// more are written.
 Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadline& deadline) {
     const ssize_t sent = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != ENOTSOCK)

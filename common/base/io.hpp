@@ -77,8 +77,8 @@ struct Pipe {
 };
 Result<Pipe> make_pipe(); // both ends close-on-exec
 
-// Replaces a pipe where a write after the reader has closed its end must not raise SIGPIPE in the
-// application.
+// Used instead of a pipe, because send(2) can suppress the SIGPIPE that a write raises after the
+// reader has closed its end.
 struct SocketPair {
     UniqueFd ours;
     UniqueFd theirs;

@@ -26,7 +26,8 @@ constexpr int write_milliseconds = 100;
 // A pipe that poll(2) reports as writable accepts this many bytes without blocking.
 constexpr std::size_t max_line = PIPE_BUF;
 
-// In the order of LogLevel. spdlog has no level for notices, so they are logged as info.
+// The levels of spdlog in the order of LogLevel. spdlog has no level for notices, so they are
+// logged as info.
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::off,  spdlog::level::err,
                                                 spdlog::level::warn, spdlog::level::info,
                                                 spdlog::level::info, spdlog::level::debug};

@@ -33,8 +33,9 @@ inline bool finish_output(std::string_view program) {
     return false;
 }
 
-// Returns the text of EXCEPTION. fmt::print() throws one that names no file if it cannot write to
-// standard output, because the output is larger than the buffer.
+// Returns the text of EXCEPTION. If output larger than the buffer of stdout cannot be written,
+// fmt::print() throws an exception that names no file. Its text is then replaced by one that names
+// standard output.
 inline std::string text_of(const std::exception& exception) {
     const auto* const error = dynamic_cast<const std::system_error*>(&exception);
     if (!error || std::ferror(stdout) == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts threads that take no signals of the application.
+// Starts threads that do not receive the signals meant for the application.
 #pragma once
 
 #include <csignal>

@@ -31,8 +31,8 @@ struct Setting {
     SettingKind kind;
     std::string_view default_value = ""; // as text; empty if there is none
     std::string_view help;
-    std::uint64_t minimum = 0; // of numbers, ranges and modes
-    std::uint64_t maximum = 0; // likewise; for lists the maximum number of names
+    std::uint64_t minimum = 0; // for numbers, ranges and modes
+    std::uint64_t maximum = 0; // for numbers, ranges and modes; for lists the number of names
     std::uint64_t step = 1;    // numbers must be a multiple of it
     std::string_view unit = "";
     std::string_view words = ""; // separated by '|'
@@ -45,7 +45,7 @@ struct Setting {
 // A parsed value of any kind.
 struct SettingValue {
     std::string_view text;
-    std::uint64_t number = 0;          // for a choice the index of the word, for a range its first
+    std::uint64_t number = 0;          // index of the word, or first number of a range
     std::uint64_t last = 0;            // the last number of a range
     std::vector<std::string> elements; // the elements of a list or of commands
 };

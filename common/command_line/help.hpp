@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Help pages, made from what a program declares with CLI11. CLI11's own pages print the names of
-// C++ types and every option that excludes another one, and their layout changes between releases.
+// C++ types and, for each option, the options that it excludes. Their layout changes between
+// releases.
 #pragma once
 
 #include "common/base/text.hpp"

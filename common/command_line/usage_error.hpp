@@ -49,7 +49,8 @@ size(std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max()) {
             ""};
 }
 
-// Returns the form of the option of APP, or of the given verb, that CLI11 calls NAME.
+// Returns the form of the option that CLI11 calls NAME. The option belongs to the verb that was
+// given to APP, or to APP itself.
 [[nodiscard]] inline std::string form_of(const CLI::App& app, std::string_view name) {
     for (const CLI::Option* option : addressed(app).get_options())
         if (option->get_name() == name)
@@ -57,7 +58,7 @@ size(std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max()) {
     return std::string(name);
 }
 
-// Returns what is wrong with the words that were given to APP, for ERROR, which CLI11 has thrown.
+// Returns the error text for ERROR, which CLI11 threw while it parsed the command line of APP.
 [[nodiscard]] inline std::string problem_of(const CLI::App& app, const CLI::Error& error) {
     for (const std::string& word : app.remaining(true)) // rpmemctl looks for "unrecognized option"
         if (word != "--")
