@@ -48,8 +48,8 @@ struct RdmaFacts {
 [[nodiscard]] Diagnosis diagnose_devices(const RdmaFacts& facts);
 // Why no allowed device can be used on the route that starts at END.
 [[nodiscard]] Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end);
-// Whether DIAGNOSIS rules RDMA out. Some devices do not report their interfaces. Then a wrong
-// interface is only a guess, and the caller should try to connect.
+// Whether DIAGNOSIS rules RDMA out. Some devices do not report their interfaces. Then
+// wrong_link_layer and not_an_rdma_address are only guesses, and the caller should try to connect.
 [[nodiscard]] bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts);
 
 } // namespace rpmem::rdma

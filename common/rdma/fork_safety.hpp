@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Protects memory that an RDMA device uses from fork(2). Without protection the next write of
-// either process copies the page, and the device continues to use the other copy.
+// Protects the memory of an RDMA device from the effects of fork(2). Without protection, the next
+// write of the parent or the child copies the page, and the device may continue to use the copy of
+// the other process.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,7 +11,7 @@ namespace rpmem::rdma {
 enum class ForkSafety {
     copied_by_kernel,   // fork(2) copies such pages for the child at once (Linux 5.12 and later)
     kept_from_children, // ibv_fork_init(3) has taken effect: the child does not have the memory
-    unsafe,             // none of these
+    unsafe,             // neither
 };
 
 // Returns a text for display.

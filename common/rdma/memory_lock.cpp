@@ -69,7 +69,7 @@ LockLimit read_lock_limit() {
     }
     // Each thread has its own capabilities.
     std::ifstream status("/proc/thread-self/status");
-    if (!status) { // without /proc the kernel decides when memory is locked
+    if (!status) { // without /proc nothing can be predicted
         limit.exempt = true;
         return limit;
     }

@@ -11,7 +11,7 @@
 
 namespace rpmem::rdma {
 
-// In bytes.
+// All sizes are in bytes.
 struct LockLimit {
     static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 

@@ -22,7 +22,7 @@ struct PagingDevice {
 // Returns all devices of this machine. Fails with ELIBACC if libibverbs cannot be loaded.
 Result<std::vector<PagingDevice>> paging_devices();
 
-// Returns the device NAME. If it does not exist, why_not says so.
+// Returns the device NAME. If it does not exist, why_not states that.
 PagingDevice paging_device(const std::string& name);
 
 // Returns why SIZE bytes at ADDRESS cannot be pinned, or an empty text. Checks the limit, and tries

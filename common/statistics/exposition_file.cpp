@@ -112,7 +112,7 @@ Failure ExpositionFile::cannot(std::string_view step, const std::string& name) c
 
 Result<> ExpositionFile::replace(std::string_view text) const {
     constexpr std::chrono::seconds patience(5); // timeout of the write
-    // A process with this PID may have been killed while it wrote.
+    // An earlier process with this PID may have been killed while it wrote.
     static_cast<void>(::unlinkat(directory(), temporary_.c_str(), 0));
     const UniqueFd file(::openat(directory(), temporary_.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
