@@ -14,13 +14,13 @@ namespace rpmem::transport {
 
 using Transcript = Digest;
 
-// Hashes the messages of the control channel on which both ends have agreed. Each message contains
-// its size, so different messages never give the same input.
+// Hashes the four messages that both ends have exchanged on the control channel. Each message
+// contains its own size, so different messages never give the same input to the hash.
 [[nodiscard]] Result<Transcript> transcript_of(ByteView hello, ByteView answer, ByteView request,
                                                ByteView response);
 
-// The keys and facts that all lanes of a session use in their handshake. It must not move or end
-// during one.
+// The keys and facts that all lanes of a session use in their handshake. It must be neither moved
+// nor destroyed during a handshake.
 struct ProofSession {
     SessionKeys keys;
     Transcript transcript;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of the lane handshake, in which both ends prove that they know the secret of the
 // session. No input or output. docs/transport.md, "Who may connect", documents the format.
-// proof_ends.hpp has the order of the messages.
+// lane_auth_ends.hpp has the order of the messages.
 #pragma once
 
 #include "common/transport/control_transcript.hpp"

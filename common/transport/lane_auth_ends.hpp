@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state machines of the lane handshake, one for each end. Their callers send and receive the
-// bytes: no sockets, no clock, and no allocation outside libcrypto. See docs/transport.md, "Who may
-// connect".
+// bytes. The state machines use no sockets and no clock, and only libcrypto allocates memory. See
+// docs/transport.md, "Who may connect".
 //
 //   target     | next      | when
 //   first      | known     | the first message is valid
@@ -94,8 +94,8 @@ public:
     ProofStep start(Random& random);
     // The TLS handshake is complete.
     ProofStep secured(const Exporter& exporter);
-    // Consumes received bytes. In the state `securing` they are raw bytes, and those of TLS are
-    // left for it. Later they are decrypted bytes if the session uses TLS.
+    // Consumes received bytes. In the state `securing`, IN has not been decrypted, and bytes of TLS
+    // are not consumed. In later states, IN must be decrypted if the session uses TLS.
     ProofStep advance(ByteView in);
 
 private:

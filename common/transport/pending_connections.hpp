@@ -12,15 +12,17 @@
 
 namespace rpmem::transport {
 
-// Slots before the first message. A genuine lane sends it together with its connection, so a short
-// stay is enough. Another connection loses its slot when 64 newer ones have arrived.
+// Maximum number of connections whose first message has not arrived. A genuine lane sends it at
+// once, so it needs its slot only briefly. If all slots are taken, a new connection takes the slot
+// of the oldest.
 inline constexpr std::size_t max_silent = 64;
-// Slots after a valid first message. The following steps take round trips, so they have slots of
-// their own, which only an authentic first message can get.
+// Maximum number of connections whose first message was valid. The next steps of the handshake take
+// round trips. These slots are separate, so that connections without a valid first message cannot
+// take them.
 inline constexpr std::size_t max_known = 64;
 // Maximum time from accept(2) to the end of the handshake.
 inline constexpr std::chrono::seconds unproven_timeout{10};
-// A known connection keeps its slot for at least this time while others need one.
+// A known connection keeps its slot for at least this time, even if others need one.
 inline constexpr std::chrono::seconds shortest_known{1};
 
 class PendingConnections {
@@ -63,7 +65,7 @@ private:
         Time arrived;
         Time since; // when it entered its queue
     };
-    // The oldest entry is first. All memory is allocated once.
+    // Sorted by `since`. The constructor allocates all memory.
     using Queue = std::vector<Slot>;
 
     Queue silent_;

@@ -12,7 +12,7 @@ namespace rpmem::transport {
 inline constexpr std::chrono::milliseconds first_retry_pause{50};
 inline constexpr std::chrono::milliseconds max_retry_pause{1000};
 
-// The 32 random bits RANDOM choose a value from half of PAUSE to all of it.
+// Returns a value between half of PAUSE and PAUSE, which the 32 random bits RANDOM choose.
 [[nodiscard]] constexpr std::chrono::microseconds with_jitter(std::chrono::microseconds pause,
                                                               std::uint32_t random) {
     const std::chrono::microseconds half = pause / 2;
@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds max_retry_pause{1000};
 }
 
 // Returns the pause after TRIES failed attempts, at least 1. Without jitter, lanes that were
-// refused together retry together, and each round admits only as many as there are known slots:
-// 1024 lanes over a link of 20 ms took 9 s.
+// refused together retry together, and each round admits at most max_known of them. With 1024 lanes
+// over a link of 20 ms that took 9 s.
 [[nodiscard]] constexpr std::chrono::microseconds retry_pause(unsigned tries,
                                                               std::uint32_t random) {
     const unsigned doublings = std::min(tries > 0 ? tries - 1 : 0, 5U);

@@ -14,7 +14,7 @@ public:
 
     explicit SpinPolicy(std::chrono::nanoseconds time) : time_(time) {}
 
-    // Returns how long a wait that begins NOW may poll. 0: it sleeps at once.
+    // Returns how long a wait that begins NOW may poll. Returns 0 if it should sleep at once.
     [[nodiscard]] std::chrono::nanoseconds time(Clock::time_point now) const {
         return now < resumes_ ? std::chrono::nanoseconds(0) : time_;
     }

@@ -151,7 +151,7 @@ struct WaitInterrupt {
     std::function<bool()> is_lost{};
 };
 
-// For messages: the setting behind ConnectLimits::time.
+// Names the setting behind ConnectLimits::time in messages.
 inline constexpr std::string_view connect_setting =
     "RPMEM_CONNECT_TIMEOUT, or less while reconnecting";
 

@@ -12,7 +12,8 @@ namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
 
-// The messages of the handshake, among them the welcome, arrive one by one.
+// One receive buffer is enough, because the messages of the handshake and the welcome arrive one at
+// a time.
 constexpr std::size_t handshake_receives = 1;
 constexpr std::size_t handshake_size = 128;
 

@@ -27,8 +27,8 @@ struct OpenedFabricLane {
     wire::LaneCredits credits{};
 };
 
-// Maximum number of frames in the credits of a lane, and of messages that it receives at once. The
-// queues have room for them.
+// Maximum number of frames in the credits of a lane, and maximum number of its receive buffers. The
+// queues have room for both.
 inline constexpr std::uint32_t max_lane_frames = 64;
 inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_reads + 2;
 

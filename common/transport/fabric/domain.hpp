@@ -25,9 +25,9 @@ struct Domain {
 Result<Domain> open_domain(const Provider& provider);
 
 enum class Access {
-    local,       // used by operations of this end
-    remote,      // read and written by the peer, and sent from by this end
-    remote_read, // read by the peer, and sent from by this end
+    local,       // only operations of this end use it
+    remote,      // the peer reads and writes it, and this end sends from it
+    remote_read, // the peer reads it, and this end sends from it
 };
 
 // Registered memory; empty where the provider needs no registration for local access.
@@ -54,7 +54,7 @@ struct ConnectionEvent {
     enum class Kind { requested, connected, shut_down, failed };
     Kind kind;
     fid_t object;                  // the endpoint; the passive endpoint for `requested`
-    Info info{};                   // requested: from which to open the endpoint
+    Info info{};                   // requested: for Endpoint::open()
     std::string text{};            // failed: the reason
     int code = 0;                  // failed: a positive errno value
     std::vector<std::byte> data{}; // requested: data of the connection request; zeros may follow

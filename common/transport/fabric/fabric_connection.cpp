@@ -182,7 +182,8 @@ PostResult FabricConnection::post(const FrameHeader& header, std::span<const std
     if (encoded.empty())
         return PostResult::ended;
     const std::size_t size = encoded.size() + piece.size();
-    // An injected message has no completion, and the owner waits for that of an error or a bye.
+    // An error or a bye is not injected, because the owner waits for its completion, and an
+    // injected message has none.
     const bool is_last = header.type == FrameType::error || header.type == FrameType::bye;
     const bool fits = piece.size() <= max_copied && size <= provider_.inject_size;
     const PostResult posted =
@@ -200,8 +201,8 @@ PostResult FabricConnection::send_inside(std::span<const std::byte> header,
     return posted(endpoint_.inject(frame.data(), header.size() + piece.size()));
 }
 
-// Only some sends have a completion, which counts for the earlier ones as well. Processing a
-// completion takes longer than sending.
+// Requests a completion only for some sends, because processing one takes longer than sending. A
+// completion covers all earlier sends as well.
 PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
                                             std::span<const std::byte> piece, bool is_last) {
     if (is_full() || open_sends_ == numbers_.size())

@@ -203,7 +203,8 @@ private:
     std::vector<std::uint64_t> numbers_; // numbers of the frames in sends_
     std::vector<Completed> arrived_;     // a ring
     std::size_t first_arrived_ = 0;
-    // The provider sockets has no room for a receive while its completion queue is full.
+    // Receives that could not be posted. The provider sockets has no room for one while its
+    // completion queue is full.
     std::vector<FabricOperation*> unposted_;
     std::size_t arrived_count_ = 0;
     FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};

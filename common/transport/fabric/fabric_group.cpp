@@ -47,7 +47,7 @@ void FabricGroup::remove(LaneConnection& connection) {
     auto& removed = static_cast<FabricConnection&>(connection);
     removed.abandon();
     // An entry of CONNECTION that stayed in the queue would point to a destroyed object. A read may
-    // bring a single entry: each failed operation takes one.
+    // return a single entry, because each failed operation takes a read of its own.
     read_completions(operations_ + 1);
     std::erase(members_, &removed);
     std::erase(completed_, &removed);
@@ -130,7 +130,7 @@ int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseco
         const bool woken = !completions_.sleep(deadline.poll_timeout(), wake);
         const int got = completions_.read(entries);
         if (got == 0 && !woken && !deadline.passed())
-            continue; // a direct access of the peer, which has no entry here
+            continue; // the peer accessed memory directly, which adds no entry
         policy_.ended(start, Clock::now());
         return got != 0 || woken ? got : -ETIMEDOUT;
     }

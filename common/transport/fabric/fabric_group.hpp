@@ -31,7 +31,7 @@ public:
     static Result<std::unique_ptr<FabricGroup>>
     open(const fabric::Domain& domain, std::size_t operations, std::chrono::microseconds spin_time);
 
-    // For FabricConnection.
+    // FabricConnection calls the following three functions.
     [[nodiscard]] const fabric::CompletionQueue& completions() const { return completions_; }
     // Passes completions to their connections, for a bounded time.
     void look();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // find_to_connect() and find_to_listen(), limited to the RDMA devices that the user allows. The
-// errors say why no device can be used.
+// error texts state why no device can be used.
 #pragma once
 
 #include "common/rdma/diagnosis.hpp"

@@ -158,8 +158,8 @@ Failure Attempt::refused(const Refused& why) {
     return failed(errno_of(why.why), describe(why));
 }
 
-// Runs the TLS handshake, which follows the first message. Instead of its part of TLS, the target
-// may send a refusal of that message.
+// Runs the TLS handshake, which follows the first message. Instead of TLS bytes, the target may
+// send a refusal of the first message.
 Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
     static_cast<void>(tls.start()); // advance() reports a failure
     for (bool is_refusal = true; is_refusal;) {

@@ -238,7 +238,7 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
     }
     if (!receiver.begin(header_, place_, why_)) [[unlikely]]
         return broke(why_);
-    if (header_.length == 0 || wire::payload_of(header_) == 0) // the first test is for acks
+    if (header_.length == 0 || wire::payload_of(header_) == 0) // the cheap test suffices for acks
         return receiver.end(header_, why_) || broke(why_);
     enter(Receiving::payload);
     return place_.empty() || place_.size() == header_.length ||
@@ -299,9 +299,9 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     return receiver.end(header_, why_) || broke(why_);
 }
 
-// Receives from SOURCE and returns the number of bytes. Sets SOURCE to where more bytes may be. The
-// network is empty if it did not fill the room. Bytes that the stream keeps must be consumed before
-// this thread sleeps, because the descriptor does not report them.
+// Receives from SOURCE and returns the number of bytes. Sets SOURCE to where more bytes may be. If
+// the network fills less than the available room, it has no more bytes. Bytes that the stream keeps
+// must be consumed before this thread sleeps, because the descriptor does not report them.
 [[gnu::always_inline]] inline std::size_t FrameConnection::receive(Receiver& receiver,
                                                                    Source& source) {
     if (kept_size_ > 0) [[unlikely]]

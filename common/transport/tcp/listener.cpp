@@ -242,7 +242,8 @@ void Listener::advance(PendingConnections::Id id, LaneOwner& owner, Time now) {
     end(pending, step.state == ProofState::refused ? step : ProofStep{});
 }
 
-// Finds a slot for a connection whose first message was valid. BEHIND_FIRST are bytes of TLS.
+// Finds a slot for a connection whose first message was valid. BEHIND_FIRST are the bytes of TLS
+// that arrived with that message.
 ProofStep Listener::admit(PendingConnections::Id id, ByteView behind_first, Time now) {
     PendingConnection& pending = pending_[id];
     const auto admission = slots_.recognised(id, now);
@@ -299,7 +300,7 @@ void Listener::welcome(PendingConnection& pending, LaneOwner& owner) {
     owner.take(identity, std::move(stream), std::move(name), credits);
 }
 
-// Closes the connection after LAST_WORDS, or resets it if there are none.
+// Sends the bytes of LAST_STEP and closes the connection. Resets it if there are no bytes to send.
 void Listener::end(PendingConnection& pending, const ProofStep& last_step) {
     ++ended_;
     if (!last_step.send.empty())

@@ -45,8 +45,8 @@ public:
     virtual ~LaneOwner() = default;
     // Returns nothing to admit the lane, or why it is refused.
     virtual std::optional<Refused> admit(const LaneIdentity& identity) = 0;
-    // Passes a lane to the owner, after its welcome with CREDITS. If that could not be sent, STREAM
-    // is finished.
+    // Passes a lane to the owner, after its welcome with CREDITS. If the welcome could not be sent,
+    // the sending direction of STREAM is closed.
     virtual void take(const LaneIdentity& identity, std::unique_ptr<Stream> stream,
                       std::string name, const wire::LaneCredits& credits) = 0;
 };
@@ -64,7 +64,7 @@ public:
     Listener& operator=(const Listener&) = delete;
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    // Returns why further addresses could not be used.
+    // Returns why addresses after the first could not be used.
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
     // The descriptor is readable when handle() has work.
     [[nodiscard]] int fd() const { return epoll_.get(); }
@@ -73,8 +73,8 @@ public:
     // Processes the events. SESSION and TLS must be the same in each call. TLS is null if lanes do
     // not use it.
     void handle(const ProofSession& session, const TlsContext* tls, LaneOwner& owner, Time now);
-    // Returns the number of connections that ended before they became lanes since the last call,
-    // for the log.
+    // Returns how many connections have ended without becoming lanes since the last call. The
+    // number is for the log.
     [[nodiscard]] unsigned take_ended() { return std::exchange(ended_, 0U); }
 
 private:

@@ -97,7 +97,8 @@ void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout) {
 
 std::uint32_t credit_bytes(int socket, int bytes) {
     // SO_RCVLOWAT enlarges the buffer to twice its value, up to the third number of tcp_rmem.
-    // SO_RCVBUF is limited to rmem_max, which is smaller. The second call resets the mark itself.
+    // SO_RCVBUF is limited to rmem_max, which is smaller. The second call restores the low-water
+    // mark.
     set_option(socket, SOL_SOCKET, SO_RCVLOWAT, bytes * 2);
     set_option(socket, SOL_SOCKET, SO_RCVLOWAT, 1);
     int buffer = 0;

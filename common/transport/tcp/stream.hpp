@@ -39,8 +39,8 @@ public:
     // Closes the descriptor in a child made by fork(2), by async-signal-safe calls only.
     virtual void release_in_child() = 0;
     [[nodiscard]] virtual int fd() const = 0;
-    // The stream still holds bytes that send() has accepted. It sends them in later calls of send()
-    // and receive(), when the network has room.
+    // Returns whether the stream still holds bytes that send() has accepted. It sends them in later
+    // calls of send() and receive(), when the network has room.
     [[nodiscard]] virtual bool pending() const { return false; }
     // Details of a failure, in addition to its errno value.
     [[nodiscard]] virtual std::string_view reason() const { return {}; }

@@ -18,7 +18,7 @@ enum class TlsRole { initiator, target };
 // Immutable. Several threads may create streams from it, and a stream may outlive it.
 class TlsContext {
 public:
-    // PSK must not move or end during a handshake of a stream of this context.
+    // PSK must be neither moved nor destroyed during a handshake of a stream of this context.
     [[nodiscard]] static Result<TlsContext> make(TlsRole role, const Secret& psk);
 
     [[nodiscard]] TlsRole role() const { return role_; }
@@ -35,7 +35,7 @@ private:
 };
 
 // Returns why TLS failed, without the name of the peer: from the ALERT that it sent, or from the
-// newest error in the queue of OpenSSL.
+// oldest error in the queue of OpenSSL.
 [[nodiscard]] std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake);
 
 } // namespace rpmem::transport

@@ -107,14 +107,14 @@ void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t
         return;
     if (type == SSL3_RT_ALERT && size == 2)
         self.alert_ = static_cast<const unsigned char*>(bytes)[1];
-    if (++self.messages_ > max_messages) // keeps OpenSSL from processing the received rest
+    if (++self.messages_ > max_messages) // drops the received bytes before OpenSSL processes them
         static_cast<void>(BIO_reset(self.network_.get()));
 }
 
 void TlsStream::enter(State next) { state_ = next; }
 
-// Returns the room for received bytes. During the handshake it is limited to what a handshake may
-// have.
+// Returns the room for received bytes. During the handshake, this is at most what the handshake may
+// still receive.
 std::span<std::byte> TlsStream::room() const {
     char* place = nullptr;
     const int size = std::max(::BIO_nwrite0(network_.get(), &place), 0);

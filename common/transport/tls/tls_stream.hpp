@@ -56,10 +56,11 @@ public:
     // handshake can have.
     [[nodiscard]] bool give(ByteView received);
     // Sends the first message of the initiator and receives nothing, because a refusal may arrive
-    // next. InitiatorProof::advance() handles it. Bytes that it does not consume go to give().
+    // next. InitiatorProof::advance() handles it. Pass the bytes that it does not consume to
+    // give().
     TlsStep start() { return shake_hands(false); }
     TlsStep advance() { return shake_hands(true); }
-    // After the handshake: a value that both ends of this connection have, and no other connection.
+    // Returns a value that only the two ends of this connection know. Valid after the handshake.
     [[nodiscard]] const Exporter& exporter() const { return exporter_; }
     // Returns why the handshake, send() or receive() failed.
     [[nodiscard]] Error error() const;
