@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Encodes the frames of a lane as messages over libfabric. A message is a frame, or, for a peer of
-// protocol 0.1, a persist message or its response. These have neither numbers nor credits: an
-// initiator sends a message after the response to the one before.
+// protocol 0.1, a persist message or its response. The messages of protocol 0.1 have neither
+// numbers nor credits. An initiator waits for the response to a message before it sends the next
+// one.
 #pragma once
 
 #include "common/wire/frame.hpp"

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t persist_mode_mask = 0x3;
 
 enum class PersistMode : std::uint32_t {
     persist_written = 0, // make a range durable that was written by RDMA WRITE
-    deep_persist = 1,    // likewise, down to the lowest persistence domain
+    deep_persist = 1,    // the same, down to the lowest persistence domain
     inline_data = 2,     // copy the data that follows the message to addr, and make it durable
 };
 
@@ -30,7 +30,7 @@ struct PersistResponse {
     std::uint32_t lane;
 };
 
-// Maximum bytes of data in one message. A lane has one message in progress. Both as in 1.12.1.
+// Maximum bytes of data in one message, as in PMDK 1.12.1. A lane has one message in progress.
 inline constexpr std::size_t inline_size_of_0_1 = 8192;
 
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);

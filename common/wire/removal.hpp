@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The answer of `rpmemd --remove` on its standard output. Protocol 0.1 has only the exit status.
-// But ssh(1) reports that after every process of the login has closed its streams, and an
-// application that ignores SIGCHLD cannot read it.
+// But ssh(1) reports that status only after every process of the login has closed its streams, and
+// an application that ignores SIGCHLD cannot get it.
 #pragma once
 
 #include <optional>
