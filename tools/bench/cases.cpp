@@ -23,16 +23,18 @@ namespace {
 
 using benchmark::State;
 
-constexpr std::size_t small_message = 8;                   // the other half of an exchange
-constexpr std::size_t large_range = std::size_t{16} << 20; // a round of one says enough
-// After the last operation, before what stays is looked at.
+constexpr std::size_t small_message = 8;                   // the direction that carries no data
+constexpr std::size_t large_range = std::size_t{16} << 20; // one operation is enough for a round
+// Pause between the last operation and the measurement of an idle session.
 constexpr milliseconds settling_time{100};
-// So long that a number of strangers comes in each round.
+// Minimum duration of a round of the case `strangers`, in which about 40 unauthenticated
+// connections arrive.
 constexpr unsigned milliseconds_with_strangers = 200;
 constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
-// A stranger that says nothing stays as long as the daemon lets it: more of them than it keeps.
+// Maximum number of unauthenticated connections that are open at once. Half of them send nothing,
+// and the daemon keeps these for a while.
 constexpr std::size_t max_open = 100;
-// A little less than the first message of a lane: its first byte shows that it is wrong.
+// An invalid first message, shorter than a valid one. The daemon rejects it at its first byte.
 constexpr std::array<char, 64> nonsense{};
 
 Pace pace_of(unsigned time, std::size_t bytes) {
@@ -42,10 +44,11 @@ Pace pace_of(unsigned time, std::size_t bytes) {
 
 double min_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }
 
-// Somebody on the network who may not use the pool, and does not stop trying until something comes
-// from CONTROL; then it tells how many connections there were. Every second one says something.
+// Connects to LANES_AT without authentication until CONTROL is readable. Every second connection
+// sends an invalid message. Then sends the number of connections to CONTROL.
 void come_as_strangers(int control, const Place& lanes_at) {
-    // They share no processor with the thread that this process was copied from, if it has its own.
+    // This process has inherited the affinity of the measuring thread, which may have a processor
+    // of its own. It must not run there.
     cpu_set_t all;
     std::memset(&all, 0xff, sizeof(all));
     place(::getpid(), Side::asking, false, all);
@@ -79,8 +82,8 @@ public:
     }
 
 private:
-    // One round: the time of ours in microseconds; 0: it is left out. Other results go to the
-    // counters.
+    // Measures one round. Returns the time of one operation of the library in microseconds, or 0 to
+    // leave the round out of the report. Stores the other results in the counters.
     using MeasureRound = std::function<Result<double>(State&)>;
 
     void add(const std::string& name, unsigned rounds, const MeasureRound& measure) {
@@ -103,7 +106,7 @@ private:
             ->Unit(benchmark::kMicrosecond);
     }
 
-    // The pool of all operations; made when the first one needs it.
+    // Returns the pool of all operations. The first call creates it.
     Result<const Pool*> pool() {
         if (!pool_) {
             RPMEM_ASSIGN(pool_,
@@ -112,7 +115,7 @@ private:
         return pool_.get();
     }
 
-    // NAME of a strict one and of a relaxed one; without the latter there is none.
+    // Adds the cases STRICT and, unless it is null, RELAXED for each size and number of lanes.
     void add_operations(OperationKind kind, const char* strict, const char* relaxed) {
         for (const std::size_t size : options_.sizes)
             for (const char* const name : {strict, relaxed})
@@ -129,8 +132,9 @@ private:
                             is_first = true](State& state) mutable -> Result<double> {
             RPMEM_ASSIGN(const Pool* const pool, this->pool());
             if (pool->lanes() < measurement.lanes)
-                return 0; // the daemon gives fewer
-            // So that connecting a lane and the first touch of a page are not part of it.
+                return 0; // the daemon grants fewer lanes
+            // A short measurement precedes the first round, so that connecting the lanes and the
+            // first access to each page are not measured.
             Measurement first = measurement;
             first.pace.nanoseconds = 0;
             if (std::exchange(is_first, false))
@@ -177,7 +181,7 @@ private:
         state.counters["login_ms"] = login;
         state.counters["create_above_login_ms"] = created.call - login;
         state.counters["open_above_login_ms"] = all.call - login;
-        // Whenever lanes are connected, it is in one of the two.
+        // The lanes are connected either in the call or at their first use, so both times count.
         state.counters["lanes_ms"] = all.call + all.use - one.call - one.use;
         return all.call * 1e3;
     }
@@ -210,7 +214,7 @@ private:
         RPMEM_ASSIGN(const Round alone, pool->measure({.operation = operation, .pace = pace}));
         const std::optional<Place> lanes_at = youngest_peer();
         if (!lanes_at)
-            return 0; // the lanes do not go over TCP
+            return 0; // the lanes do not use TCP
         RPMEM_ASSIGN(const OtherProcess strangers,
                      start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
         const Clock::time_point begin = Clock::now();
@@ -224,7 +228,8 @@ private:
         return ours.time;
     }
 
-    // Cases that start processes of their own come first, and may have the pool set.
+    // `open` and `idle` come first, because they create and remove the pool themselves. The other
+    // cases share one pool, which exists until the end.
     void register_wanted() {
         for (const unsigned lanes : options_.lanes)
             if (options_.wants("open"))

@@ -23,12 +23,12 @@
 namespace rpmem::bench {
 namespace {
 
-// Of one connection. Data that fits comes with one call; longer data is copied, and its cache lines
-// flushed, as it comes, which is quicker than to wait for all of it. The size makes no difference
-// from 64 KiB to 512 KiB.
+// The receive buffer of one connection. Data that fits is received by one call. Longer data is
+// copied and flushed while it arrives, which is faster than waiting for all of it. Sizes from 64
+// KiB to 512 KiB give the same results.
 constexpr std::size_t receive_buffer = std::size_t{128} << 10;
 
-// The address that ssh reached, as sshd tells it.
+// Returns the address of this machine to which ssh connected, from a variable that sshd sets.
 std::string own_address() {
     const char* const connection = std::getenv("SSH_CONNECTION");
     std::istringstream fields(connection != nullptr ? connection : "");
@@ -50,7 +50,7 @@ public:
         return place;
     }
 
-    // Its first message says that it is ready.
+    // Serves TASK. Sends a line when this end is ready for the requests.
     Result<std::uint64_t> run(const LimitTask& task) {
         if (task.request == 0)
             return private_memory_of(only_new_since({}));
@@ -98,8 +98,8 @@ private:
     Mapping pool_;
 };
 
-// Variables that all processes on the target must share: the mark of its daemons, and settings of
-// libpmem. ssh hands on none.
+// Variables that the answering process needs as well: the mark of the daemons of this run, and
+// settings of libpmem. ssh does not pass them on.
 constexpr std::array handed_on{run_mark, "PMEM_IS_PMEM_FORCE", "PMEM_NO_FLUSH"};
 
 std::string answering_command(const Options& options) {
@@ -157,12 +157,12 @@ private:
         RPMEM_ASSIGN(ChildProcess child, ChildProcess::start(words, theirs, theirs, STDERR_FILENO));
         program_.emplace(std::move(child));
         answering_ = std::move(pair.ours);
-        pair.theirs.reset(); // so that the end of the program is seen
+        pair.theirs.reset(); // so that reads end when the program ends
         RPMEM_ASSIGN(place_, ask<Place>(answering_.get(), setup, start_timeout));
         return 0;
     }
 
-    // The first byte of a request tells the other end which is the last; that one is not measured.
+    // The first byte of a request marks the last request, which is not measured.
     static Result<Samples> exchange(int fd, const LimitTask& task) {
         const Waiting waiting = waiting_of(task);
         RPMEM_ASSIGN(const Mapping requests, Mapping::memory(task.request));
@@ -190,7 +190,8 @@ private:
 } // namespace
 
 void serve_answers(int input, int output) {
-    // The measuring process may end at any time, and behind a pipe that would be a signal.
+    // The measuring process may end at any time. If OUTPUT is a pipe, a write would then raise
+    // SIGPIPE.
     (void)std::signal(SIGPIPE, SIG_IGN);
     Answering answering(output);
     const auto setup = receive<AnsweringSetup>(input, start_timeout);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limit that the network sets. Two processes measure it, which are started before anything
-// else and touch neither the library nor a pool: one asks, on this machine; one answers, on the
-// target, where it stands as a daemon stands.
+// Measures raw TCP, which is the limit that the network sets. An asking process on this machine
+// exchanges messages with an answering process on the target, which takes the place of the daemon.
+// Both are started first of all, and use neither the library nor a pool.
 #pragma once
 
 #include "tools/bench/measuring.hpp"
@@ -14,36 +14,37 @@
 
 namespace rpmem::bench {
 
-// Bytes there, bytes back.
+// Exchanges of a request and an answer.
 struct LimitTask {
-    bool spins = false;       // both ends try again without pause, else they sleep in poll(2)
-    unsigned connections = 1; // in use at the same time, a thread at each end for each
-    std::size_t request = 0;  // 0: nothing is exchanged
-    std::size_t answer = 0;
-    Pace pace{};        // of each connection
-    bool apart = false; // each end has a processor of its own
-    bool reads = false; // the request is a question: none of its bytes are kept
+    bool spins = false;       // both ends retry without a pause; otherwise they sleep
+    unsigned connections = 1; // each with a thread at both ends
+    std::size_t request = 0;  // bytes; 0: report the memory of the daemon instead
+    std::size_t answer = 0;   // bytes
+    Pace pace{};              // pace of each connection
+    bool apart = false;       // each end has a processor of its own
+    bool reads = false;       // the request stands for a read: its bytes are not stored
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitTask, spins, connections, request, answer, pace, apart,
                                    reads)
 
-// Starts both processes, and comes back when tasks may be sent to the one that asks. It answers
-// with a Round; if nothing is exchanged, with the bytes of the private pages of the only daemon of
-// this run on the target. They end with this one.
+// Starts both processes, and waits until the asking one accepts tasks. It answers a LimitTask with
+// a Round. It answers a task without requests with the bytes of private pages of the only daemon of
+// this run on the target. Both processes end with this one.
 [[nodiscard]] Result<OtherProcess> start_limits(const Options& options);
 
-// The argument with which the process that answers is started, not for users.
+// The internal option that starts the answering process.
 inline constexpr const char* answering_half = "--answer";
 
-// Its first line.
+// The first line that the answering process reads.
 struct AnsweringSetup {
-    std::string listen_at; // empty: the address that ssh reached
+    std::string listen_at; // empty: the address to which ssh connected
     std::size_t pool_size = 0;
-    std::string medium; // file that is its pool; empty: its memory is
+    std::string medium; // file that stores the data; empty: memory
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnsweringSetup, listen_at, pool_size, medium)
 
-// Serves tasks that come from INPUT until its end; their results go to OUTPUT.
+// Runs the answering process: serves the tasks from INPUT until its end, and writes their results
+// to OUTPUT.
 void serve_answers(int input, int output);
 
 } // namespace rpmem::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the target is reached, as the library does it.
+// Logs in to the target in the same way as the library.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -9,14 +9,14 @@
 
 namespace rpmem::bench {
 
-// ssh, and what it is to run on TARGET, which is [user@]host[:port].
+// Returns the arguments of ssh that run COMMAND on TARGET, which is [user@]host[:port].
 [[nodiscard]] std::vector<std::string> ssh_words(const std::string& target,
                                                  const std::string& command);
 
-// The number of TARGET's address if that is this machine's loopback; else empty.
+// Returns the numeric address of TARGET if it is a loopback address, or an empty text.
 [[nodiscard]] std::string loopback_address_of(const std::string& target);
 
-// Milliseconds of "ssh TARGET true".
+// Runs `ssh TARGET true`, and returns its duration in milliseconds.
 [[nodiscard]] Result<double> log_in_once(const std::string& target);
 
 } // namespace rpmem::bench

@@ -17,8 +17,8 @@
 namespace rpmem::bench {
 namespace {
 
-// The library has read its settings when it was loaded, so this program starts itself once more,
-// with its mark in the environment of the daemons. Comes back only with an error.
+// Executes this program again with other settings and the mark of this run in its environment,
+// because the library has read its settings when it was loaded. Returns only on failure.
 Result<> restart_with_mark(const Options& options, char** argv) {
     const std::string mark = std::to_string(getpid());
     const std::string before = fmt::format("env {}={} ", run_mark, mark);
@@ -41,7 +41,7 @@ Result<> run(const Options& options, char** argv) {
     const char* const mark = std::getenv(run_mark);
     if (mark == nullptr || mark != std::to_string(getpid()))
         return restart_with_mark(options, argv);
-    // First of all, so that these processes inherit nothing.
+    // These processes are started first, so that they inherit nothing from the library.
     const Result<OtherProcess> limits = start_limits(options);
     if (!limits)
         fmt::print(stderr, "rpmem-bench: note: no limits of the network to {}: {}\n",
@@ -77,7 +77,7 @@ int main(int argc, char** argv) try {
     rpmem::ignore_signals_of_writes();
     const int status = rpmem::bench::start(argc, argv);
     return rpmem::finish_output("rpmem-bench") || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
-} catch (const std::exception& error) { // out of memory, of threads
+} catch (const std::exception& error) { // such as out of memory
     (void)std::fprintf(stderr, "rpmem-bench: %s\n", rpmem::text_of(error).c_str());
     return EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of whole pages, as pools need it, or a mapped file that is made durable with libpmem, as
-// rpmemd does it.
+// Anonymous memory, or a mapped file that libpmem makes durable, as in rpmemd.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -32,10 +31,10 @@ public:
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (address == MAP_FAILED)
             return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes", size);
-        return Mapping(address, size, true); // it is flushed as persistent memory is
+        return Mapping(address, size, true); // flushed like persistent memory
     }
 
-    // Makes the file if it is missing; in any case it has SIZE bytes then, which are zero.
+    // Creates the file if it is missing, sets its size to SIZE, and fills it with zeros.
     static Result<Mapping> file(const std::string& path, std::size_t size) {
         int is_pmem = 0;
         void* const address =
@@ -51,7 +50,8 @@ public:
         return {bytes_.get(), bytes_.get_deleter().size};
     }
 
-    // Copies. On persistent memory it also flushes the cache lines, and does not wait for that.
+    // Copies BYTES to OFFSET. On persistent memory, also starts to flush the cache lines, and does
+    // not wait for that.
     void copy(std::size_t offset, std::span<const std::byte> bytes) const {
         if (is_pmem_)
             pmem_memcpy(&bytes_[offset], bytes.data(), bytes.size(), PMEM_F_MEM_NODRAIN);

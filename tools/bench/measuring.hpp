@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop of every measurement, and what is kept of a round of it.
+// The loop that all measurements use, and the results of a round.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -23,17 +23,17 @@ namespace rpmem::bench {
 using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::nanoseconds;
 
-// How long one thread goes on in a round.
+// How long each thread repeats its operation in a round.
 struct Pace {
-    std::int64_t nanoseconds = 0; // about
-    std::uint64_t least = 1;      // operations, even if they take longer
+    std::int64_t nanoseconds = 0; // approximate duration
+    std::uint64_t least = 1;      // minimum number of operations, even if they take longer
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, nanoseconds, least)
 
-// This part of the operations took no longer.
+// A quantile of the times of operations.
 struct Quantile {
     const char* name; // in a report
-    double part;
+    double part;      // share of the operations that took no longer
 };
 inline constexpr std::array<Quantile, 7> quantiles{{{"least_us", 0},
                                                     {"p25_us", 0.25},
@@ -44,16 +44,16 @@ inline constexpr std::array<Quantile, 7> quantiles{{{"least_us", 0},
                                                     {"p999_us", 0.999}}};
 using Quantiles = std::array<double, quantiles.size()>;
 
-// One round, in microseconds of one operation.
+// The result of a round: times of one operation, in microseconds.
 struct Round {
-    double time = 0; // the median; with several threads the time of all by the number of all
-    double cpu = 0;  // of this process
+    double time = 0; // median; with several threads, elapsed time / number of operations
+    double cpu = 0;  // processor time of this process
     Quantiles quantiles{};
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Round, time, cpu, quantiles)
 
 struct Samples {
-    std::vector<std::uint64_t> nanoseconds; // of one operation each
+    std::vector<std::uint64_t> nanoseconds; // one for each operation
     Nanoseconds elapsed{};
 };
 
@@ -61,7 +61,7 @@ struct Samples {
     return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Processor time of all threads of PROCESS, those that have ended too. 0 is this process.
+// Returns the processor time of PROCESS, including threads that have ended. 0 is this process.
 [[nodiscard]] inline Nanoseconds cpu_time_of(pid_t process) {
     clockid_t clock{};
     timespec time{};
@@ -70,7 +70,8 @@ struct Samples {
     return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
 }
 
-// The threads of a round started together. Some operation was done.
+// Combines the samples of the threads of a round, which started together. There must be at least
+// one sample.
 [[nodiscard]] inline Round summarise(const std::vector<Samples>& of_each, Nanoseconds cpu) {
     std::vector<std::uint64_t> all;
     Nanoseconds elapsed{}; // of the slowest thread
@@ -92,7 +93,7 @@ struct Samples {
     return round;
 }
 
-// One operation after the other. OPERATION returns a Result<>.
+// Repeats OPERATION, which returns a Result<>, and measures each call.
 template <typename Operation>
 Result<Samples> repeat(const Pace& pace, Operation operation) {
     Samples samples;
@@ -109,8 +110,9 @@ Result<Samples> repeat(const Pace& pace, Operation operation) {
     return samples;
 }
 
-// The same work in several threads that start together; one is the caller's. WORK is called with 0
-// to COUNT-1 and returns a Result<>. The first error, if there is one.
+// Calls WORK with 0 to COUNT-1, each in a thread of its own. The threads start together. If COUNT
+// is 1, WORK runs in the caller's thread. WORK returns a Result<>. Returns the error of the lowest
+// number, if there is one.
 template <typename Work>
 Result<> in_threads(unsigned count, Work work) {
     if (count == 1)
@@ -131,7 +133,7 @@ Result<> in_threads(unsigned count, Work work) {
     return {};
 }
 
-// WORK returns a Result<Samples>.
+// Runs WORK, which returns a Result<Samples>, in THREADS threads, and combines the samples.
 template <typename Work>
 Result<Round> measure_round(unsigned threads, Work work) {
     std::vector<Samples> of_each(threads);

@@ -18,13 +18,13 @@ namespace rpmem::bench {
 using std::chrono::milliseconds;
 using Json = nlohmann::json;
 
-// A login, and the start of a program behind it.
+// Timeout of a login and the start of a program on the target.
 inline constexpr milliseconds start_timeout = std::chrono::seconds(60);
-// A measurement, or between two. If the other process ends, the wait does.
+// Timeout of the wait for the next task or result. The wait also ends when the other process ends.
 inline constexpr milliseconds max_run = std::chrono::hours(24 * 7);
 
 [[nodiscard]] Result<> send_line(int fd, const Json& line);
-// An error that the other process sent is one here.
+// Fails if the line is an error that the other process reports.
 [[nodiscard]] Result<Json> receive_line(int fd, milliseconds timeout);
 
 template <typename Value>
@@ -51,12 +51,13 @@ template <typename Value, typename Task>
 }
 
 struct OtherProcess {
-    UniqueFd socket; // to it
+    UniqueFd socket; // connected to the process
     pid_t pid = 0;
 };
-// A copy of this process that runs SERVE with the other end and ends, at the latest with this one.
+// Forks a process that calls SERVE with its end of a socket pair and then exits. The kernel kills
+// it if this process ends first.
 [[nodiscard]] Result<OtherProcess> start_process(const std::function<void(int)>& serve);
-// For its end.
+// Waits until PROCESS has ended.
 void wait_for(const OtherProcess& process);
 
 } // namespace rpmem::bench

@@ -52,7 +52,7 @@ const std::set<std::string>& all_cases() {
     return names;
 }
 
-// An empty text if NAME is a case.
+// Returns an empty text if NAME is a case, or else an error text.
 std::string check_case(const std::string& name) {
     if (all_cases().contains(name))
         return {};

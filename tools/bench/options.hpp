@@ -14,7 +14,7 @@ namespace rpmem::bench {
 inline constexpr std::size_t pool_header_size = 4096;
 inline constexpr unsigned flushes_before_drain = 64;
 inline constexpr std::size_t largest_flush = std::size_t{64} << 10;
-// How this program starts itself once more.
+// The path by which this program executes itself again.
 inline constexpr const char* own_program = "/proc/self/exe";
 
 struct Options {
@@ -24,9 +24,9 @@ struct Options {
     std::vector<std::size_t> sizes{8, 64, 4096, 65536, 1048576};
     std::vector<unsigned> lanes{1, 4};
     unsigned rounds = 11;
-    unsigned milliseconds = 10; // about, of one measurement in one round
+    unsigned milliseconds = 10; // approximate duration of one measurement in a round
     std::string medium;         // a file on the target; empty: raw TCP copies to memory
-    std::string answer_program; // rpmem-bench on the target; empty: the path that it has here
+    std::string answer_program; // rpmem-bench on the target; empty: the same path as here
     bool table = false;
     bool no_spin = false;
     bool tls = false;
@@ -34,13 +34,13 @@ struct Options {
     bool show_pool_size = false;
 
     [[nodiscard]] bool wants(const std::string& name) const { return cases.contains(name); }
-    // Of what takes long by itself.
+    // Returns the number of rounds for cases that take long.
     [[nodiscard]] unsigned slow_rounds() const { return std::min(rounds, 5U); }
     [[nodiscard]] unsigned max_lanes() const { return *std::ranges::max_element(lanes); }
     [[nodiscard]] std::size_t pool_size() const;
 };
 
-// Fills in OPTIONS. A status to exit with: help was printed, or an error.
+// Fills in OPTIONS. Returns an exit status if help or an error was printed.
 [[nodiscard]] std::optional<int> parse(int argc, char** argv, Options& options);
 
 } // namespace rpmem::bench

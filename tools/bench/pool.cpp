@@ -12,7 +12,7 @@
 namespace rpmem::bench {
 namespace {
 
-// The library's last text, with WHAT before it.
+// Returns the last error of the library in this thread, preceded by WHAT.
 Failure library_failure(const std::string& what) {
     const int code = errno;
     return fail(ErrorClass::target_refused, code, "{}: {}", what, rpmem_errormsg());
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Pool>> Pool::open(const Options& options, Opening opening
 Pool::~Pool() {
     if (handle_ == nullptr)
         return;
-    // A failure now changes nothing of what was measured.
+    // A failure here does not affect the results.
     (void)rpmem_close(handle_);
     if (opening_ == Opening::creates_for_itself)
         (void)remove_pool(options_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on the target, through the public interface, and the operations on it.
+// A pool on the target and the operations on it, through the public interface.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -23,7 +23,8 @@ struct Operation {
     bool relaxed = false;
     std::size_t size = 0;
 
-    // With those of all flushes before a drain.
+    // Returns the bytes of one operation. Those of a flush are the bytes of all flushes before a
+    // drain.
     [[nodiscard]] std::size_t bytes() const {
         return kind == OperationKind::flush ? size * flushes_before_drain : size;
     }
@@ -31,7 +32,7 @@ struct Operation {
 
 struct Measurement {
     Operation operation;
-    unsigned lanes = 1; // a thread for each
+    unsigned lanes = 1; // each with a thread
     Pace pace;
 };
 
@@ -39,20 +40,20 @@ enum class Opening { creates_for_itself, creates, opens };
 
 class Pool {
 public:
-    // It is closed when the object goes, and removed if it was created for itself.
+    // The destructor closes the pool, and removes it if OPENING is creates_for_itself.
     static Result<std::unique_ptr<Pool>> open(const Options& options, Opening opening,
                                               unsigned lanes);
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
     ~Pool();
 
-    [[nodiscard]] unsigned lanes() const { return lanes_; } // in force
+    [[nodiscard]] unsigned lanes() const { return lanes_; } // as granted
     [[nodiscard]] pid_t daemon() const { return daemon_; }  // 0 if it is not on this machine
     [[nodiscard]] Nanoseconds opening_time() const { return opening_time_; }
-    // Each end has a processor of its own.
+    // Returns whether measure() gives each end a processor of its own.
     [[nodiscard]] bool places_ends(unsigned lanes) const { return lanes == 1 && daemon_ != 0; }
     [[nodiscard]] Result<Round> measure(const Measurement& measurement) const;
-    // Each of LANES once, with the least that can be made durable, so that they are connected.
+    // Persists 64 bytes on each of LANES lanes, so that the lanes are connected.
     [[nodiscard]] Result<> use_lanes(unsigned lanes) const;
 
 private:
@@ -71,14 +72,14 @@ private:
 
 [[nodiscard]] Result<> remove_pool(const Options& options);
 
-// In milliseconds.
+// Durations in milliseconds.
 struct Start {
     double call = 0; // rpmem_create() or rpmem_open()
-    double use = 0;  // of each lane, once
+    double use = 0;  // the first use of each lane
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Start, call, use)
 
-// How long it takes in a new process.
+// Opens the pool in a new process, uses each lane once, and returns the durations.
 [[nodiscard]] Result<Start> start_once(const Options& options, Opening opening, unsigned lanes);
 
 } // namespace rpmem::bench

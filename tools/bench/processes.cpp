@@ -14,7 +14,8 @@
 namespace rpmem::bench {
 namespace {
 
-// It has MARK in its environment. A wrapper's name may go on behind the daemon's.
+// Returns whether PID is a daemon with MARK in its environment. Its name only has to begin with
+// rpmemd, because a wrapper may have a longer name.
 bool is_daemon(pid_t pid, const std::string& mark) {
     std::ifstream name(fmt::format("/proc/{}/comm", pid));
     std::ifstream variables(fmt::format("/proc/{}/environ", pid));
@@ -26,13 +27,14 @@ bool is_daemon(pid_t pid, const std::string& mark) {
     return text == mark;
 }
 
-// LINE of /proc/PID/smaps, "ADDRESSES PERMISSIONS ...", begins the mapping of a file that others
-// may map, too. Memory that is shared has a file that is gone.
+// Returns whether LINE, "ADDRESSES PERMISSIONS ..." in /proc/PID/smaps, begins a shared mapping of
+// a file. The kernel shows shared memory as a deleted file.
 bool maps_pool(const std::string& line) {
     return line.substr(0, line.find(' ') + 5).ends_with('s') && !line.ends_with("(deleted)");
 }
 
-// One of ALLOWED, for each side another; ALLOWED itself if there are no two.
+// Returns one processor of ALLOWED, which differs between the sides. Returns ALLOWED if it has
+// fewer than two.
 cpu_set_t processor_of(Side side, const cpu_set_t& allowed) {
     if (CPU_COUNT(&allowed) < 2)
         return allowed;

@@ -13,8 +13,8 @@
 namespace rpmem::bench {
 namespace {
 
-// Adds to Google Benchmark's context where the run takes place and with which library: without
-// that the figures mean nothing.
+// Adds the target, the library and its settings to Google Benchmark's context. Without them the
+// results cannot be interpreted.
 void describe_run(const Options& options) {
     Dl_info library{};
     if (dladdr(reinterpret_cast<void*>(&rpmem_open), &library) != 0 && library.dli_fname != nullptr)
@@ -29,8 +29,9 @@ void describe_run(const Options& options) {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-// The way in which Google Benchmark goes about a case is the same for all of them. The processor
-// time that it knows is that of a round.
+// Completes RUN, the median of RUNS: adds the best round, and sets the processor time of one
+// operation, because Google Benchmark measures that of a round. Removes the parameters of Google
+// Benchmark from the name, because they are the same in all cases.
 void complete(Run& run, const std::vector<Run>& runs) {
     run.run_name.iterations.clear();
     run.run_name.repetitions.clear();
@@ -46,7 +47,7 @@ void complete(Run& run, const std::vector<Run>& runs) {
         }
 }
 
-// People get one of the quantiles: a line has no room for more.
+// Removes all quantiles except one, because a line of the table has no room for more.
 void narrow(Run& run) {
     for (const Quantile& quantile : quantiles)
         if (quantile.name != std::string_view("p99_us"))
@@ -66,12 +67,13 @@ public:
     bool ReportContext(const Context& context) override {
         Context narrower = context;
         narrower.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
-        inner_->SetErrorStream(&std::cout); // its facts about the machine
+        inner_->SetErrorStream(&std::cout); // for its facts about the machine
         return inner_->ReportContext(narrower);
     }
 
     void ReportRuns(const std::vector<Run>& runs) override {
-        // The median of the rounds, or the only one of them. One that was left out took no time.
+        // Reports the median of the rounds, or the only round. A round that was left out has time
+        // 0.
         for (const Run& run : runs)
             if (run.real_accumulated_time > 0 &&
                 (run.repetitions == 1 || run.aggregate_name == "median")) {

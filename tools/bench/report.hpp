@@ -10,8 +10,8 @@
 
 namespace rpmem::bench {
 
-// Of all that Google Benchmark makes of the rounds of a case it reports the median, and beside it
-// the best of them.
+// Returns a reporter that prints the median of the rounds of each case, with the best round beside
+// it.
 [[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options);
 
 } // namespace rpmem::bench

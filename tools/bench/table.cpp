@@ -20,20 +20,21 @@ namespace rpmem::bench {
 namespace {
 
 constexpr int status_above_limit = 3;
-constexpr const char* plain_row = "persist/strict/4096/lanes:1"; // the same is measured with TLS
+constexpr const char* plain_row = "persist/strict/4096/lanes:1"; // also measured with TLS
 
 // One figure of a row of a report.
 struct Line {
     std::string row;
     std::string figure;
-    std::optional<double> allowed{}; // without it the figure is told, and not judged
+    std::optional<double> allowed{}; // limit; without it, the figure is only printed
 };
 
 // Lines that are measured in the same run of this program.
 struct Group {
     std::string options;
     std::vector<Line> lines;
-    // Threads take turns on the processors, so it takes longer until each of many had several.
+    // Factor for the duration of a measurement. Many threads take turns on the processors, so each
+    // needs more time for several operations.
     unsigned times_longer = 1;
 };
 
@@ -76,7 +77,8 @@ std::vector<Group> table_groups() {
     };
 }
 
-// The report of a run of this program. If it fails, it says why, and there are no rows.
+// Runs this program for GROUP, and returns the rows of its report. If it fails, it has printed why,
+// and there are no rows.
 Json rows_of(const Options& options, const Group& group) {
     std::string command =
         fmt::format("exec /proc/{}/exe {} {} --json --rounds {} --time {} {}", ::getpid(),
@@ -93,7 +95,7 @@ Json rows_of(const Options& options, const Group& group) {
 
 class Table {
 public:
-    // The exit status.
+    // Prints the table, and returns the exit status.
     int run(const Options& options) {
         for (const Group& group : table_groups()) {
             std::map<std::string, Json> rows;
@@ -107,7 +109,8 @@ public:
 
 private:
     void add(const Line& line, Json row) {
-        // With TLS and without it, both were measured in turn with the same limit.
+        // Both rows, with TLS and without, were measured in turn with raw TCP, so their multiples
+        // of it can be compared.
         if (line.figure == "times_plain" && plain_ > 0)
             row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
         else if (line.row == plain_row)

@@ -35,7 +35,7 @@ Result<Addresses> find(const std::string& host, std::uint16_t port) {
     return Addresses(found, &::freeaddrinfo);
 }
 
-// Connections that it accepts inherit its options.
+// Accepted connections inherit TCP_NODELAY from the listening socket.
 Result<UniqueFd> make_socket(int family) {
     UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
@@ -48,7 +48,7 @@ int flags_of(Waiting waiting) {
     return MSG_NOSIGNAL | (waiting == Waiting::sleeping ? 0 : MSG_DONTWAIT);
 }
 
-// As many bytes as one call took.
+// Repeats CALL until it has transferred bytes, and returns their number.
 template <typename Call>
 Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
     while (true) {
@@ -66,7 +66,8 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
 
 } // namespace
 
-// If there may be more threads than processors, spinning threads keep each other from running.
+// With several connections, there may be more threads than processors. Spinning threads would then
+// keep each other from running, so they yield.
 Waiting waiting_of(const LimitTask& task) {
     if (!task.spins)
         return Waiting::sleeping;

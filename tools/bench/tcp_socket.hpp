@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain TCP, as a good programmer writes it.
+// TCP connections for the measurement of raw TCP.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -20,21 +20,21 @@ struct Place {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, host, port)
 
-// Listens at HOST; PLACE is where that is.
+// Listens at HOST on a free port. Sets PLACE to host and port.
 Result<UniqueFd> listen_at(const std::string& host, Place& place);
 Result<UniqueFd> accept_from(int listener);
 Result<UniqueFd> connect_to(const Place& place);
 
-// The peer of this process's youngest TCP connection.
+// Returns the peer of the TCP connection with the highest descriptor, which is usually the newest.
 std::optional<Place> youngest_peer();
 
-// A yielding thread tries again and again, and lets others run in between.
+// How to wait. A yielding thread retries, and lets other threads run before each attempt.
 enum class Waiting { spinning, yielding, sleeping };
 
 [[nodiscard]] Waiting waiting_of(const LimitTask& task);
 
 Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting);
-// As much as one call of recv(2) brings, at least a byte.
+// Receives what one call of recv(2) returns, at least one byte.
 Result<std::size_t> receive_some(int fd, std::span<std::byte> bytes, Waiting waiting);
 Result<> receive_all(int fd, std::span<std::byte> bytes, Waiting waiting);
 
