@@ -38,7 +38,7 @@ struct PoolDigests {
                                   const std::function<Result<>(unsigned, std::size_t)>& call);
 
 // Returns the indices of the chunks of POOL whose digests differ from those of the target. Calls
-// DONE with the bytes of each chunk, from any thread.
+// DONE with the size of each compared chunk, from any thread.
 [[nodiscard]] Result<std::vector<std::size_t>>
 differing_chunks(const PoolBytes& pool, const PoolDigests& target, unsigned threads,
                  const std::function<void(std::uint64_t)>& done);

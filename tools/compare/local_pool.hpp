@@ -20,21 +20,21 @@ inline constexpr std::string_view partial_suffix = ".partial";
 
 class LocalPool {
 public:
-    // A pool set that an interrupted process has left, see PartialPool.
+    // Whether to open a pool set that an interrupted process has left, see PartialPool.
     enum class Interrupted { refused, accepted };
 
     // PATH is an image of the pool, or a pool set file, whose parts are opened as well. REPLICA
     // sections of the pool set file are ignored.
     [[nodiscard]] static Result<LocalPool> open(const std::string& path, PoolFile::Use use,
                                                 Interrupted interrupted = Interrupted::refused);
-    // The same, but returns nothing if PATH is not a pool set file.
+    // Like open(), but returns nothing if PATH is not a pool set file.
     [[nodiscard]] static Result<std::optional<LocalPool>>
     open_pool_set(const std::string& path, PoolFile::Use use, Interrupted interrupted);
     [[nodiscard]] static LocalPool image(PoolFile file);
 
     [[nodiscard]] std::uint64_t size() const { return layout_.size; }
     [[nodiscard]] bool is_pool_set() const { return is_pool_set_; }
-    // The path of the first part as the pool set file has it, or of the image.
+    // Returns the path of the first part, as in the pool set file, or of the image.
     [[nodiscard]] const std::string& first_part() const { return first_part_; }
     [[nodiscard]] bool is_hole(Range range) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer) const;

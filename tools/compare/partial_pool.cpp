@@ -19,14 +19,14 @@
 namespace rpmem::compare {
 namespace {
 
-// Through symbolic links, as rename(2) would replace a link.
+// Follows symbolic links, because rename(2) would replace a link.
 std::string resolved(const std::string& path) {
     std::error_code error;
     const auto canonical = std::filesystem::weakly_canonical(path, error);
     return error ? path : canonical.native();
 }
 
-// rename(2) is durable when the directory is.
+// A rename is durable only after its directory has been synced.
 Result<> sync_directory_of(const std::string& path) {
     const auto parent = std::filesystem::absolute(path).parent_path();
     const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -41,7 +41,8 @@ Result<> rename_durably(const std::string& from, const std::string& to) {
     return sync_directory_of(to);
 }
 
-// The lock is on the file, not on its name: another process may have given it the final name.
+// Opens and locks PATH. Then checks that PATH still is this file, because another process may have
+// renamed it to its final name before it released the lock.
 Result<UniqueFd> open_locked(const std::string& path) {
     UniqueFd fd(
         ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, own_file));
@@ -59,7 +60,7 @@ Result<UniqueFd> open_locked(const std::string& path) {
     return fd;
 }
 
-// Copies the data of FROM between its holes, from the offset that both have.
+// Copies the data of FROM, except its holes, to the same offsets of TO.
 Result<> copy_data(const PoolFile& from, const PoolFile& to) {
     std::array<std::byte, 65536> buffer;
     for (std::uint64_t at = 0; at < from.size(); at += buffer.size()) {
@@ -73,7 +74,8 @@ Result<> copy_data(const PoolFile& from, const PoolFile& to) {
     return {};
 }
 
-// FD is an empty file. A file system that can share blocks copies nothing.
+// Copies FROM to the empty file FD, whose path is TO. Copies no data if the file system can share
+// blocks.
 Result<> copy_image(const std::string& from, int fd, const std::string& to) {
     RPMEM_ASSIGN(const auto image, PoolFile::open(from, PoolFile::Use::read));
     const UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
@@ -127,7 +129,7 @@ Result<> PartialPool::mark() const {
 
 Result<> PartialPool::commit() const {
     RPMEM_TRY(pool_.make_durable());
-    if (::access(partial_.c_str(), F_OK) != 0) // of a pool set that was equal
+    if (::access(partial_.c_str(), F_OK) != 0) // the parts were equal, so none was renamed
         return {};
     return rename_durably(partial_, whole_);
 }

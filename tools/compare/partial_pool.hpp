@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on this machine while it is being overwritten. Until commit(), nothing that bears the
-// pool's name looks whole: an image is written to IMAGE.partial and then renamed, and a pool set
-// lacks its first part, which is called PART.partial meanwhile. What an interrupted process leaves
-// is what the next one continues.
+// A pool on this machine while it is being overwritten. An incomplete pool never has its final
+// name: an image is written to IMAGE.partial, and the first part of a pool set is called
+// PART.partial. commit() renames the file. The next process continues what an interrupted one has
+// left.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -12,19 +12,20 @@
 
 namespace rpmem::compare {
 
-// Where the image PATH is written; symbolic links are followed.
+// Returns the path to which the image PATH is written. Follows symbolic links.
 [[nodiscard]] std::string partial_name(const std::string& path);
 
 class PartialPool {
 public:
-    // PATH: an image, or a pool set file. The partial image is that of an interrupted process, or a
-    // copy of the image, and gets SIZE bytes. EBUSY if another process writes to it.
+    // PATH is an image or a pool set file. The partial image is that of an interrupted process, or
+    // else a copy of the image, and its size is set to SIZE. Fails with EBUSY if another process
+    // writes to it.
     [[nodiscard]] static Result<PartialPool> begin(const std::string& path, std::uint64_t size);
 
     [[nodiscard]] const LocalPool& pool() const { return pool_; }
-    // Call before the first write: takes the name of a pool set's first part away.
+    // Renames the first part of a pool set to PART.partial. Call it before the first write.
     [[nodiscard]] Result<> mark() const;
-    // Makes the pool durable, and gives its file the name back.
+    // Makes the pool durable, and renames the partial file to its final name.
     [[nodiscard]] Result<> commit() const;
 
 private:
@@ -35,8 +36,8 @@ private:
                                                          std::uint64_t size);
 
     LocalPool pool_;
-    UniqueFd lock_;     // of an image
-    std::string whole_; // the name that commit() gives
+    UniqueFd lock_;     // lock on a partial image; empty for a pool set
+    std::string whole_; // final name
     std::string partial_;
 };
 

@@ -17,7 +17,7 @@ namespace rpmem::compare {
 
 inline constexpr mode_t own_file = 0600; // like the parts of a pool
 
-// Of the system call that has just failed on PATH: "cannot WHAT PATH", and why.
+// Returns the failure of the system call that has just failed: "cannot WHAT PATH", and the reason.
 [[nodiscard]] Failure cannot(const char* what, const std::string& path);
 
 class PoolFile {
