@@ -102,7 +102,7 @@ std::string shutdown_text(const json& document) {
                        number_of(state, "unsafe_shutdowns").value_or(0));
 }
 
-// Empty for a daemon that does not tell, and if nothing is to be done.
+// Returns an empty text if there is nothing to repair, or the daemon is too old to report repairs.
 std::string repairs_text(const json& list) {
     std::string text;
     for (const json& command : list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts for display of the answers to the target's actions. The target may be hostile, so missing
-// members are left out and texts are made printable.
+// Texts that display the target's answers to actions. The target may be hostile, so missing members
+// are left out and texts are made printable.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Verbs that are one action of the target.
+// The verbs that run a single action of rpmemd on the target.
 #include "tools/ctl/action_text.hpp"
 #include "tools/ctl/help.hpp"
 #include "tools/ctl/reading.hpp"
@@ -39,7 +39,8 @@ constexpr std::array action_verbs = {
     ActionVerb{Verb::create, "--create-set", work_timeout, describe_created},
 };
 
-// The worst of the pools decides. Pools that the daemon did not look at may be the worst.
+// The pool in the worst state decides. A pool that the daemon did not check might be in a worse
+// one.
 int status_of_checks(const json& document) {
     bool is_in_use = false;
     for (const json& pool : member(document, "pools")) {

@@ -44,7 +44,7 @@ struct RemotePool {
                                                                 const compare::Side& remote);
 
 // Gets the digests of the pool. Fails with ESTALE if its claim is not BEFORE any more. If the
-// target's rpmemd cannot leave out ranges, all bytes are compared, and not_compared says so.
+// target's rpmemd cannot leave out ranges, all bytes are compared, and not_compared states that.
 [[nodiscard]] Answered<Comparison>
 ask_for_digests(const Context& context, compare::Preparation preparation, const PoolClaim& before);
 

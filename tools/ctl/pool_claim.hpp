@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The claim of the last writer of a pool on the target. rpmemctl compares what it finds at the
-// beginning and at the end of a transfer: if another writer came in between, what was read or
-// compared is of two states of the pool.
+// The claim of the last session that opened a pool on the target for writing. rpmemctl compares the
+// claims before and after a transfer. If they differ, the data that were read or compared may be
+// from two states of the pool.
 #pragma once
 
 #include "tools/ctl/verbs.hpp"
@@ -17,13 +17,13 @@ struct PoolClaim {
     std::string id{}; // 32 hexadecimal digits; empty: the pool has had no writer
     std::uint64_t epoch = 0;
     std::uint64_t generation = 0;
-    std::string unknown{};      // why the target does not report it; empty: it does
-    bool may_be_behind = false; // the target has a mark that the pool may lack writes
+    std::string unknown{};      // why the claim is unknown; empty if it is known
+    bool may_be_behind = false; // the target marks the pool: it may lack writes
 
     [[nodiscard]] bool is_same_as(const PoolClaim& other) const {
         return id == other.id && epoch == other.epoch && generation == other.generation;
     }
-    // One session has opened the pool for writing after BEFORE, and no more.
+    // Returns whether exactly one initiator has opened the pool for writing since BEFORE.
     [[nodiscard]] bool follows(const PoolClaim& before) const {
         return epoch == before.epoch + 1 && (before.id.empty() || id == before.id);
     }
@@ -32,7 +32,8 @@ struct PoolClaim {
 // DOCUMENT is the target's answer to --info or --digest.
 [[nodiscard]] PoolClaim read_claim(const nlohmann::json& document);
 
-// The failure is ESTALE. CONSEQUENCE ends its text: what the user has now, and what to do.
+// Returns the failure ESTALE for a claim that has changed. Its text ends with CONSEQUENCE: what the
+// user has now, and what to do.
 [[nodiscard]] ActionAnswer stale_answer(const Context& context, const PoolClaim& before,
                                         const PoolClaim& now, const std::string& consequence);
 
@@ -43,8 +44,8 @@ struct PoolClaim {
                                                                 bool pushed,
                                                                 const std::string& consequence);
 
-// Has the target clear its mark that the pool may be behind. CLAIM proves that nobody has opened
-// the pool for writing since it was found equal.
+// Makes the target clear its mark that the pool may be behind. It refuses with ESTALE if its claim
+// is not CLAIM, because a session has then opened the pool for writing since it was found equal.
 [[nodiscard]] ActionAnswer mark_equal(const Context& context, const PoolClaim& claim);
 
 } // namespace rpmem::ctl

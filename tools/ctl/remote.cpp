@@ -26,8 +26,8 @@ constexpr std::size_t largest_output = std::size_t{4} << 20;
 // text is parsed only once.
 bool is_document(const std::string& text) { return text.ends_with("\n}\n") && json::accept(text); }
 
-// Finds out whether the daemon does not support --probe: it prints a version, and its help does not
-// name the option. Otherwise the failure of --probe has the reason PROBLEM.
+// Finds out whether --probe failed because the daemon does not support it. Such a daemon prints a
+// version, and its help does not name the option. PROBLEM is the reason of any other failure.
 RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
                             const initiator::Settings& settings, std::string problem) {
     RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};

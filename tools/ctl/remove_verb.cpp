@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remove: calls rpmem_remove(). Before, it asks the target what exists, and with --force it asks
-// afterwards what is left.
+// remove: calls rpmem_remove(). First asks the target which parts exist. With --force, asks
+// afterwards which are left.
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/verbs.hpp"
 

@@ -134,7 +134,7 @@ void print(const Command& command, const RunningPools& found, double seconds) {
                        : "");
 }
 
-// Returns NOW. The counts of each pool that is also in BEFORE are those since then.
+// Returns NOW. If a pool is also in BEFORE, its counts are those since BEFORE.
 RunningPools difference(const RunningPools& before, RunningPools now) {
     for (RunningPool& pool : now.pools)
         for (const RunningPool& earlier : before.pools)

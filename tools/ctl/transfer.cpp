@@ -28,7 +28,8 @@ void PoolSession::Unmap::operator()(std::byte* memory) const { ::munmap(memory, 
 Result<PoolSession> PoolSession::open(const std::string& target, const std::string& pool_set,
                                       std::uint64_t size, unsigned lanes) {
     const std::size_t length = (size + page - 1) / page * page;
-    // The memory does not map the file. If the file became shorter, an access would raise SIGBUS.
+    // The memory does not map the file, because an access would raise SIGBUS if the file became
+    // shorter.
     void* const memory = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)

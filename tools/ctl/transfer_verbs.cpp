@@ -21,8 +21,8 @@ namespace {
 using nlohmann::json;
 using Verb = Command::Verb;
 
-constexpr std::size_t max_ranges = 1000; // in JSON
-constexpr std::size_t max_lines = 20;    // of ranges, in text
+constexpr std::size_t max_ranges = 1000; // in JSON output
+constexpr std::size_t max_lines = 20;    // of ranges, in text output
 constexpr const char* marked_text = "the target no longer marks the pool as behind\n";
 
 json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
@@ -115,8 +115,8 @@ std::string describe_verify(const json& document) {
     return text + notes;
 }
 
-// Adds CLAIM to DOCUMENT. Returns the status of a transfer that has succeeded: whether another
-// writer came in between must be known before its result is called good.
+// Adds CLAIM to DOCUMENT. Returns the exit status of a transfer that has succeeded. If the claim is
+// unknown, another session may have written in the meantime, so the status is not status_done.
 int add_claim(json& document, const PoolClaim& claim) {
     if (!claim.unknown.empty()) {
         document["not_compared"].push_back(
@@ -128,7 +128,8 @@ int add_claim(json& document, const PoolClaim& claim) {
     return status_done;
 }
 
-// Both sides are equal, and CLAIM shows that nobody else has written since.
+// Clears the target's mark that the pool may be behind, if it has one. Both sides are equal, and
+// CLAIM shows that no other session has written since.
 ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAnswer done) {
     const bool marked = claim.unknown.empty() && claim.may_be_behind;
     done.document["marked_equal"] = false;
@@ -182,8 +183,9 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
 }
 
 // Makes the library open pools read-only. Such a session does not take a pool over from an
-// initiator that has lost its connection. The library reads this variable at its first use. It
-// reads RPMEM_CMD when it is loaded, which is too early.
+// initiator that has lost its connection. The library reads this variable at its first use.
+// --read-only in RPMEM_CMD would have no effect, because the library reads RPMEM_CMD when it is
+// loaded.
 Result<> only_read() {
     if (::setenv("RPMEM_READ_ONLY", "1", 1) != 0)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot set RPMEM_READ_ONLY");
@@ -211,7 +213,7 @@ ActionAnswer compare_and_push(const Context& context) {
     return comparison ? finish_push(context, *local, *comparison) : comparison.error();
 }
 
-// What would be overwritten and is not this pool's: another pool, or a pool set of another size.
+// Returns the failure for FILE, which contains another pool and would be overwritten.
 ActionAnswer refuse_other_pool(const std::string& file) {
     ActionAnswer refused = failed_answer(
         EINVAL, fmt::format("{} is another pool, and would be overwritten; nothing was moved "
@@ -226,7 +228,7 @@ bool has_data(const std::string& file) {
     return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
-// An image, and what an interrupted pull has left of it, must be of this pool, if of any.
+// Fails if the image, or the partial image of an interrupted pull, belongs to another pool.
 Answered<compare::Preparation> prepare_pull(const Context& context, const compare::Side& remote) {
     const std::string& image = context.command.file;
     for (const std::string& file : {image, compare::partial_name(image)}) {

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Answer = Verdict::Answer;
 
-// In the order in which the library tries them.
+// The providers in the order in which the library tries them.
 constexpr std::array providers = {"verbs", "tcp", "sockets"};
 
 const json& provider_of(const json& report, const char* name) {
