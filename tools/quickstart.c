@@ -5,7 +5,7 @@
  *     rpmem_quickstart replicate TARGET POOL_SET FILE
  *         fills FILE with data, creates the pool on the target and replicates all of it
  *     rpmem_quickstart restore TARGET POOL_SET FILE
- *         makes FILE anew from what the target has
+ *         creates FILE and fills it from the pool on the target
  */
 #include <err.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define MIB ((size_t)1024 * 1024)
 #define POOL_SIZE (64 * MIB)
-#define HEADER_SIZE ((size_t)4096) /* of the pool, kept by the target itself */
+#define HEADER_SIZE ((size_t)4096) /* the target keeps the header of the pool itself */
 #define STEP MIB
 #define LANES 4
 
@@ -39,7 +39,7 @@ static char* map_new_file(const char* path) {
     return pool;
 }
 
-/* Different in every word and in every run, so that neither a gap nor an old copy goes unseen. */
+/* Every word differs, also from run to run, so that a gap or an old copy is detected. */
 static void fill(char* pool) {
     uint64_t state = (uint64_t)time(NULL) * 0x9e3779b97f4a7c15U + 1;
     for (size_t offset = HEADER_SIZE; offset < POOL_SIZE; offset += sizeof(state)) {
@@ -56,7 +56,7 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One line that changes on a terminal, a line for every quarter elsewhere. */
+/* On a terminal, updates one line. Elsewhere, prints a line for every quarter. */
 static void report(const char* verb, size_t done, double started) {
     bool terminal = isatty(STDOUT_FILENO) == 1;
     bool last = done == POOL_SIZE;

@@ -3,7 +3,7 @@
 # Sourced; needs bash with `set -eu`.
 # shellcheck shell=bash
 
-# Every bash below would warn of a locale that this machine lacks; the first one has.
+# If this machine lacks the locale, every bash that is started from here would warn again.
 if locale 2>&1 >/dev/null | grep -q 'Cannot set'; then
     export LC_ALL=C.UTF-8
 fi
@@ -15,7 +15,7 @@ say() {
     printf '%s\n' "$*"
 }
 
-# die TEXT...: one line for each argument, then the end.
+# die TEXT...: prints a line for each argument and exits.
 die() {
     printf '%s: %s\n' "${0##*/}" "$1" >&2
     shift
@@ -53,7 +53,7 @@ as_root() {
     fi
 }
 
-# Says why a package cannot be installed by us, if it cannot.
+# require_root_access PACKAGE...: exits with advice if this user cannot install packages.
 require_root_access() {
     local command="apt-get install $*"
     [ "$(id -u)" -ne 0 ] || return 0
@@ -66,10 +66,10 @@ require_root_access() {
         "As root: $command"
 }
 
-policy_rc_d=/usr/sbin/policy-rc.d # Debian asks it whether a service may be started
+policy_rc_d=/usr/sbin/policy-rc.d # Debian runs it to find out whether a service may be started
 
-# Installs these packages as root. Their services, ssh above all, are neither started nor enabled:
-# we need the programs, and the machine's owner did not ask for a server.
+# Installs these packages as root. Their services, such as ssh, are neither started nor enabled, because
+# only the programs are needed.
 install_quietly() {
     as_root env DEBIAN_FRONTEND=noninteractive policy="$policy_rc_d" bash -c '
         set -eu
@@ -80,13 +80,13 @@ install_quietly() {
         fi
         apt-get -qq install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 \
             -o Acquire::Retries=3 "$@" </dev/null >/dev/null
-        # The packages are there whether or not this works.
+        # The packages are installed even if this fails.
         if [[ " $* " == *" openssh-server "* ]] && command -v systemctl >/dev/null; then
             systemctl --quiet disable ssh.service || true
         fi' bash "$@"
 }
 
-# install_packages GROUP...: from Debian, only what is not there.
+# install_packages GROUP...: installs the missing packages of these groups from Debian.
 install_packages() {
     local missing
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -98,7 +98,7 @@ install_packages() {
     [ -n "$missing" ] || return 0
     require_root_access "$missing"
     say "Installing from Debian: $missing"
-    # An index that cannot be renewed is no reason to stop: the packages may be in the cache.
+    # Continue if the index cannot be updated, because the packages may be in the cache.
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null ||
         say "The package index could not be renewed; trying with the one that is there."
     # shellcheck disable=SC2086 # a list of names
@@ -116,7 +116,7 @@ require_space() {
         "the disk of $1 has $free MiB free; $3 needs $2 MiB." "Make room and try again."
 }
 
-# tell_estimate PRESET MINUTES: of the build, for one processor; nothing for a tree that was built.
+# tell_estimate PRESET MINUTES: prints how long the first build of PRESET takes. MINUTES is its time on one processor.
 tell_estimate() {
     local minutes=$((($2 + jobs - 1) / jobs))
     [ ! -e "$source_dir/build/$1/.ninja_log" ] || {
@@ -137,7 +137,7 @@ prepare_build_directory() {
     require_space "$1" 1024 "a build"
 }
 
-# configure PRESET [CMAKE-OPTION...]: a warning of a newer compiler or library does not stop a user; it stops CI.
+# configure PRESET [CMAKE-OPTION...]: warnings are errors only in CI, so that a newer compiler does not stop a user.
 configure() {
     local preset=$1 launcher=() warnings=OFF
     shift
