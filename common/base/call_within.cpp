@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<int> unfinished = 0;
 
-// A child made by fork(2) has none of its parent's threads.
+// A child made by fork(2) has none of its parent's threads, so no call continues there.
 void forget_in_children() {
     static const ForkListener listener([](void*) { unfinished = 0; }, nullptr);
 }

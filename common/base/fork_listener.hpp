@@ -13,8 +13,8 @@ class ForkListener {
 public:
     using Forked = void (*)(void* owner);
 
-    // Makes threads that call fork(2) wait until the lock is released. Hold it briefly, while a
-    // descriptor exists that no listener would close in a child. No listener may be created or
+    // Makes threads that call fork(2) wait until the lock is released. Hold it only briefly, while
+    // a descriptor exists that no listener closes in a child. No listener may be created or
     // destroyed while it is held.
     [[nodiscard]] static std::unique_lock<std::mutex> hold_forks();
 

@@ -12,7 +12,7 @@ namespace rpmem {
 
 [[nodiscard]] std::string hex_of(std::span<const std::byte> bytes);
 
-// The bytes of VALUE in memory.
+// Returns the bytes of VALUE in memory as digits.
 template <typename T>
 [[nodiscard]] std::string hex(const T& value) {
     static_assert(std::has_unique_object_representations_v<T>);

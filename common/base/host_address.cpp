@@ -25,7 +25,7 @@ constexpr std::array<std::byte, 12> mapped_prefix = {
     std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
     std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
 
-// Converts an IPv4-mapped IPv6 address to the IPv4 address. Returns others as they are.
+// Converts an IPv4-mapped IPv6 address to the IPv4 address. Returns other addresses unchanged.
 HostAddress unmapped(const HostAddress& address) {
     if (address.family == HostAddress::Family::ipv4 ||
         !std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.bytes.begin()))

@@ -68,7 +68,7 @@ template <typename T>
 
 } // namespace rpmem
 
-// Returns from the calling function if the result is an error. Its value is dropped.
+// Returns from the calling function if the result is an error. Ignores its value.
 #define RPMEM_TRY(...)                                                                             \
     do {                                                                                           \
         if (auto&& rpmem_result = (__VA_ARGS__); !rpmem_result)                                    \

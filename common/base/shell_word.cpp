@@ -10,7 +10,7 @@ bool is_plain_in_shell(char c) {
            std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
 }
 
-// Names that need no quotes are sent without quotes, as by PMDK 1.12.1.
+// Names that need no quotes are sent without quotes, because PMDK 1.12.1 does so.
 std::string shell_word(std::string_view text) {
     if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain_in_shell))
         return std::string(text);

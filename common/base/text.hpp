@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses pieces of text, and makes text of bytes.
+// Parses parts of a text, and converts bytes to text.
 #pragma once
 
 #include <algorithm>

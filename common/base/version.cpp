@@ -6,7 +6,8 @@
 namespace rpmem {
 namespace {
 
-// In order of preference. Every build has all of them, because their libraries are loaded on use.
+// In order of preference. Every build has all of them, because their libraries are loaded at their
+// first use.
 constexpr const char* transports = "verbs, tcp, sockets";
 
 } // namespace

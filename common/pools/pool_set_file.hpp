@@ -27,7 +27,7 @@ enum class HeaderLayout {
 
 struct PoolSetPart {
     std::filesystem::path path;        // absolute: a file, a directory or a Device DAX
-    std::optional<std::uint64_t> size; // empty for AUTO: the Device DAX has a size
+    std::optional<std::uint64_t> size; // empty for AUTO: that of the Device DAX
 };
 
 struct PoolSet {

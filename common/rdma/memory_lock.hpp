@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limit on locked memory. RDMA devices need the memory that they use locked, and the kernel
-// counts it against RLIMIT_MEMLOCK of the process.
+// The limit on locked memory. An RDMA device needs locked memory, which the kernel counts against
+// RLIMIT_MEMLOCK of the process.
 #pragma once
 
 #include "common/base/result.hpp"

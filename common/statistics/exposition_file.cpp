@@ -81,7 +81,7 @@ bool is_old(int directory, const char* name) {
            std::time(nullptr) - status.st_mtime > max_age.count();
 }
 
-// Returns true as well for a process of another user, to which kill(2) fails with EPERM.
+// Returns whether PROCESS exists. For a process of another user, kill(2) fails with EPERM.
 bool lives(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
 struct CloseDirectory {

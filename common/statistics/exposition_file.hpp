@@ -46,7 +46,7 @@ private:
     [[nodiscard]] Failure cannot(std::string_view step, const std::string& name) const;
 
     UniqueFd directory_;
-    std::string path_; // of the directory
+    std::string path_; // path of the directory
     std::string name_;
     std::string temporary_;
 };

@@ -28,8 +28,8 @@ struct ProofSession {
     std::uint64_t generation = 0; // see wire::LoginRequest
 };
 
-// The messages of the control channel before the lanes connect. The handshake of a lane covers
-// them, so both ends must have seen the same ones.
+// The messages of the control channel before the lanes connect. The handshake of a lane
+// authenticates them, so it fails unless both ends have seen the same ones.
 class ControlTranscript {
 public:
     // SECRET is the session secret in HELLO.

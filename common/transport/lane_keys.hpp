@@ -12,8 +12,8 @@
 namespace rpmem::transport {
 
 using SessionId = std::array<std::byte, 8>;
-// The connection request of a lane over libfabric contains a token. It is visible in the network
-// and authenticates nobody, but unauthenticated connections without it get no memory.
+// The connection request of a lane over libfabric contains a token. It is visible on the network,
+// so it authenticates nobody. But a request without it gets no memory.
 using Token = std::array<std::byte, 16>; // the same type as wire::Token
 
 struct SessionKeys {

@@ -2,8 +2,8 @@
 // The interface between lanes and transports, the same at both ends. It sends and receives frames
 // in order. docs/transport.md gives the reasons for these rules.
 //
-//  1. Buffers. A piece is the payload of a frame, as the caller of post() passes it. The caller
-//     keeps its bytes until released() has reached the number of the frame. A chunk is a part of a
+//  1. Buffers. A piece is the payload of a frame, as the caller of post() passes it. Its memory
+//     must stay valid until released() has reached the number of the frame. A chunk is a part of a
 //     payload that has arrived. It is valid for a Receiver until take() returns.
 //  2. Order. Frames arrive in the order of post(). A transport reads a piece only when it passes
 //     the piece to the network. If post() copied it, the copy could overwrite newer bytes that
@@ -137,9 +137,10 @@ public:
 
     [[nodiscard]] virtual bool ended() const = 0;
     [[nodiscard]] virtual const ConnectionFailure& failure() const = 0;
-    // For the group: the descriptor to wait for, or -1. Over libfabric only its sign has a meaning.
+    // Returns the descriptor for which the group waits, or -1. Over libfabric only its sign has a
+    // meaning.
     [[nodiscard]] virtual int fd() const = 0;
-    // For the group: gives the connection a buffer for received bytes.
+    // Gives the connection a buffer for received bytes. The group calls this.
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
