@@ -48,7 +48,7 @@ double min_of(const std::vector<double>& rounds) { return *std::ranges::min_elem
 // sends an invalid message. Then sends the number of connections to CONTROL.
 void come_as_strangers(int control, const Place& lanes_at) {
     // This process has inherited the affinity of the measuring thread, which may have a processor
-    // of its own. It must not run there.
+    // of its own. It must not share that processor.
     cpu_set_t all;
     std::memset(&all, 0xff, sizeof(all));
     place(::getpid(), Side::asking, false, all);

@@ -12,7 +12,7 @@
 namespace rpmem::compare {
 
 struct PoolDigests {
-    std::uint64_t size = 0;             // of the pool
+    std::uint64_t size = 0;             // size of the pool
     std::uint64_t first = 0;            // the digests begin here: after the header, if there is one
     std::uint64_t length = 0;           // the digests end here
     std::uint64_t chunk = 0;            // bytes of a chunk

@@ -29,7 +29,8 @@ struct Identity {
 struct Side {
     std::string name;
     std::uint64_t size = 0;
-    // Local: the first page is a valid header. Remote: the pool set says that there are headers.
+    // Local: the first page is a valid header. Remote: according to the pool set, there are
+    // headers.
     bool has_header = false;
     std::optional<Identity> identity{}; // nothing without a valid header
 };

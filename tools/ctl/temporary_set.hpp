@@ -11,7 +11,8 @@ namespace rpmem::ctl {
 
 class TemporarySet {
 public:
-    // Creates a pool of SIZE bytes as well, unless SET_ONLY. answer() reports whether it succeeded.
+    // Writes the pool set file and, unless SET_ONLY, creates a pool of SIZE bytes. answer() reports
+    // whether it succeeded.
     TemporarySet(const Context& context, std::uint64_t size, bool set_only);
     TemporarySet(const TemporarySet&) = delete;
     TemporarySet& operator=(const TemporarySet&) = delete;
