@@ -19,8 +19,8 @@
 namespace rpmem::target {
 namespace {
 
-// Tests with a shared lock for a moment. Sessions that only read hold shared locks, too, and do not
-// count.
+// Returns whether another process has an exclusive lock. Tests that with a shared lock, which does
+// not conflict with the shared locks of sessions that only read.
 bool is_locked(const PartFile& part) {
     if (flock(part.fd(), LOCK_SH | LOCK_NB) != 0)
         return errno == EWOULDBLOCK;

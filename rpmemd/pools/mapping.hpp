@@ -67,8 +67,8 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
 // headers. If the file cannot be used, only logs a warning.
 void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool);
 
-// Call it before the headers on the medium, BEFORE, are overwritten with those of POOL. Saves both.
-// On failure only logs a warning.
+// Saves the headers on the medium, BEFORE, and those of POOL. Call it before the headers of POOL
+// overwrite BEFORE. On failure only logs a warning.
 void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before);
 
 // Writes the headers of POOL, each durable before the next. The header of part 0 is last, because

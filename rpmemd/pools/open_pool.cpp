@@ -214,8 +214,8 @@ Result<Pool> open(const PoolOptions& options, const PoolSet& pool_set, std::stri
     const std::size_t part_count = pool->parts.size();
     const bool was_left_open = !was_closed(*pool);
     Pool opened(std::move(pool));
-    // A daemon that was killed may have stored what it did not flush. It would be read here, and
-    // gone after the next loss of power.
+    // A daemon that was killed may have stored data that it did not flush. This session would read
+    // it, although the next loss of power could remove it.
     if (was_left_open)
         opened.flush();
     auto marked = opened.mark_open();

@@ -184,7 +184,7 @@ Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
         return {};
     Result<> result;
     for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
-        // The parts are still locked, so nobody else has opened what is removed here.
+        // The parts are still locked, so no other session has opened what is removed here.
         auto changed = (mapped_->parts[i].*change)(has_header(mapped_->header_layout, i));
         if (!changed && result)
             result = std::move(changed);

@@ -28,9 +28,9 @@ struct MappedPool; // parts, locks and reservation; see mapping.hpp
 struct PoolOptions {
     std::filesystem::path poolset_dir; // absolute; names of pool sets are relative to it
     bool allow_outside = false;        // let names lead out of poolset_dir by ".." or by links
-    // Makes write_pool_set() and check_new_part() refuse hidden paths, that is with a component
-    // that begins with "." after links are resolved. If poolset_dir is a home directory, a shell
-    // or sshd executes the contents of some hidden files.
+    // Makes write_pool_set() and check_new_part() refuse hidden paths. A path is hidden if one of
+    // its components begins with "." after links are resolved. If poolset_dir is a home directory,
+    // a shell or sshd executes the contents of some hidden files.
     bool refuse_hidden = false;
     Cancelled cancelled; // checked repeatedly while parts are allocated
     mode_t part_mode = default_part_mode;
@@ -47,7 +47,7 @@ struct PoolOptions {
 };
 
 // Called when a pool was closed or removed cleanly, or with the failure of its medium. The parts
-// are still locked, so nobody else can have opened the pool yet.
+// are still locked, so no other session can have opened the pool yet.
 using WhileLocked = std::function<void(const std::optional<MediumFailure>& failure)>;
 
 // A pool, locked and mapped. Its end unmaps and unlocks every part.
@@ -139,7 +139,7 @@ struct RemoveOptions {
     std::function<void(const std::string&)> note = {};
 };
 // Fails like open_pool(), but with EAGAIN for a part in use. A missing part is reported after the
-// others are removed, and any other fault of a part before. Does not remove
+// others are removed. Any other fault of a part is reported before one is removed. Does not remove
 //   a part whose header names another pool set than the first valid header
 //   a part without a header that belongs to another user
 //   a pool set file that does not begin as one

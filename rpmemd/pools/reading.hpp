@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Skips the holes of a pool for a reader of the whole pool, which may take hours.
+// Finds the holes of a pool. A reader of the whole pool skips them, because reading all of a large
+// pool may take hours.
 #pragma once
 
 #include "common/pools/part_layout.hpp"

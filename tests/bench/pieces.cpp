@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Benchmarks of functions that run for every request, pool or message. They need no daemon and have
 // no limits. A benchmark fails only if its function returns an error.
+#include "common/pools/checksum.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
-#include "rpmemd/pools/headers/checksum.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 
 #include <benchmark/benchmark.h>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t max_id = std::size_t{1} << 16;
 
-// libpmem2 returns a negative errno value, or one of its own codes below -100000. It does not
+// libpmem2 returns a negative errno value, or one of its own codes from -100000 down. It does not
 // always set an error text.
 Failure device_failure(int code, const char* what, const std::string& path) {
     const bool from_system = code > -100000;

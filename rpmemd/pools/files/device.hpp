@@ -20,7 +20,7 @@ public:
     [[nodiscard]] Result<std::uint64_t> size() const;
     [[nodiscard]] Result<std::uint64_t> alignment() const; // required for mappings
 
-    // Return 0, an empty string and false if the platform does not report it.
+    // These functions return 0, an empty string or false if the platform does not report the value.
     [[nodiscard]] Result<std::uint64_t> unsafe_shutdown_count() const;
     [[nodiscard]] Result<std::string> id() const;
     [[nodiscard]] Result<bool> has_bad_blocks() const;

@@ -106,7 +106,11 @@ std::vector<std::byte> read_acl(int fd) {
     return acl;
 }
 
-bool has_proc() { return access("/proc/self/fd", F_OK) == 0; }
+// The first call comes before the session is confined, like that of is_unmapped().
+bool has_proc() {
+    static const bool found = access("/proc/self/fd", F_OK) == 0;
+    return found;
+}
 
 // Returns the first writer of a file whose mode lets its group write. With an ACL, the group bits
 // are only the mask, the upper limit of all named entries. Those may name just the daemon's user.

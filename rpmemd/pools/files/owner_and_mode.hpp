@@ -18,10 +18,9 @@ inline constexpr mode_t default_part_mode = 0600;
 
 // Fails with EACCES if another user owns the file FD (O_PATH suffices), or may write to it by its
 // mode or a POSIX ACL. The private group of the daemon's user may write, see private_group.hpp.
-// TOLERATED are the bits of S_IWGRP | S_IWOTH that are allowed. Also fails
-// with EACCES in a user namespace that does not map the daemon's user, where owners cannot be told
-// apart. In such a namespace a directory with an unmapped owner is accepted. The error text names
-// PATH and a remedy.
+// TOLERATED are the bits of S_IWGRP | S_IWOTH that are allowed. In a user namespace, accepts a
+// directory whose owner is not mapped. If the namespace does not map the daemon's user either,
+// owners cannot be distinguished, so everything is refused. The error text names PATH and a remedy.
 Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
                          mode_t tolerated = 0);
 

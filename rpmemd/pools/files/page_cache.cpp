@@ -30,8 +30,9 @@ struct CacheCounts {
     std::uint64_t recently_evicted;
 };
 
-// Returns nothing if the kernel or the file system does not support cachestat(2). It visits only
-// cached pages. mincore(2) visits every page of the file, which takes ten seconds for 1 TiB.
+// Returns nothing if the kernel or the file system does not support cachestat(2). cachestat(2)
+// visits only cached pages. mincore(2) visits every page of the file, which takes ten seconds for
+// 1 TiB.
 std::optional<bool> ask_cachestat(int fd, std::uint64_t size) {
     const CacheRange range{.offset = 0, .length = size};
     CacheCounts counts{};

@@ -104,7 +104,7 @@ Result<> PendingParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> PendingParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    // Before the file exists: a part that cannot be added would not be undone.
+    // Reserve memory before the file exists, because a part that cannot be added is not undone.
     parts_.reserve(parts_.size() + 1);
     RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
     add(std::move(part));

@@ -15,7 +15,7 @@ namespace rpmem::target {
 namespace {
 
 constexpr std::uint64_t growth = std::uint64_t{128} << 20; // default size of a new file
-constexpr std::uint64_t many_files = 256;                  // with more, the new files are larger
+constexpr std::uint64_t many_files = 256;                  // if more are needed, each is larger
 constexpr std::size_t digits = 6;
 constexpr std::string_view extension = ".pmem";
 

@@ -36,8 +36,8 @@ public:
     // Returns the files in the order of the pool, with an empty path for a missing number.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
-    // Returns the files to add for SIZE more bytes. Each has up to 128 MiB, or more if that would
-    // be more than about 256 files, and goes to the directory with the fewest bytes that has room.
+    // Returns the files to add for SIZE more bytes. Each has up to 128 MiB, or more if there would
+    // be more than about 256 files. Each is in the directory with the fewest bytes that has room.
     // Fails with EFBIG if the directories have too little room, or there would be too many parts.
     [[nodiscard]] Result<std::vector<PlannedPart>> plan(std::uint64_t size) const;
 
@@ -45,14 +45,14 @@ private:
     struct Directory {
         std::filesystem::path path;
         std::uint64_t capacity; // the size in the pool set file
-        std::uint64_t used;     // by part files
+        std::uint64_t used;     // total size of its part files
     };
 
     Result<> scan_directory(const PoolSetPart& part);
     Result<> add_file(Directory& directory, const std::filesystem::path& path);
 
     std::vector<Directory> directories_;
-    std::vector<std::filesystem::path> files_; // by number
+    std::vector<std::filesystem::path> files_; // the index is the number
 };
 
 } // namespace rpmem::target

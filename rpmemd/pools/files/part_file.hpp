@@ -69,9 +69,9 @@ public:
     [[nodiscard]] std::optional<int> deep_flush() const {
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
-    // Returns whether a process waits to open the part for writing. Then close the part, which was
-    // opened read-only. The kernel reports the writer by a lease, see part_lock.hpp. Without leases
-    // this is false, and the writer gets EBUSY.
+    // Returns whether a process waits to open the part for writing. If so, close this part, which
+    // was opened read-only. The kernel reports the writer by a lease, see part_lock.hpp. Without
+    // leases this returns false, and the writer gets EBUSY.
     [[nodiscard]] bool is_wanted() const;
     // The alignment and the protection for a mapping of the part.
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
@@ -79,7 +79,7 @@ public:
 
     // Fails with ENODATA if the file is shorter than a header.
     [[nodiscard]] Result<PoolHeader> read_header() const;
-    // Writes the header page, durable on return. SYNCS are those of a part that is in use, because
+    // Writes the header page, durable on return. If the part is in use, pass its SYNCS, because
     // other syncs of it may be in progress.
     [[nodiscard]] Result<> write_header(const PoolHeader& header,
                                         SyncTracker* syncs = nullptr) const;

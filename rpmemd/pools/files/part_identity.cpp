@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/files/part_identity.hpp"
 
+#include "common/base/lasting_identity.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/pool.hpp"
 
-#include <linux/fs.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstring>
 
 namespace rpmem::target {
 namespace {
@@ -20,13 +16,6 @@ namespace {
 Failure cannot_examine(const PartFile& part) {
     return fail_errno(ErrorClass::resource_limit, errno, "cannot examine part {}",
                       part.path().native());
-}
-
-// Returns 0 on file systems without generations, such as tmpfs and NFS, which report ENOTTY.
-std::uint64_t generation_of(const PartFile& part) {
-    // FS_IOC_GETVERSION is declared with long, but the kernel writes an int.
-    unsigned int generation[2] = {};
-    return ::ioctl(part.fd(), FS_IOC_GETVERSION, generation) == 0 ? generation[0] : 0;
 }
 
 } // namespace
@@ -43,18 +32,12 @@ Result<PartIdentity> identify(const PartFile& part) {
                                              : std::string(path, static_cast<std::size_t>(length))};
     if (part.is_device_dax())
         return identity;
-    struct stat status {};
-    struct statfs file_system {};
-    if (::fstat(part.fd(), &status) != 0 || ::fstatfs(part.fd(), &file_system) != 0)
+    const auto file = lasting_identity(part.fd());
+    if (!file)
         return cannot_examine(part);
-    identity.inode = status.st_ino;
-    // A reboot may change st_dev. It does not change f_fsid on most file systems, which derive it
-    // from their UUID.
-    static_assert(sizeof(file_system.f_fsid) == sizeof(identity.file_system));
-    std::memcpy(&identity.file_system, &file_system.f_fsid, sizeof(identity.file_system));
-    if (identity.file_system == 0)
-        identity.file_system = status.st_dev;
-    identity.inode_generation = generation_of(part);
+    identity.file_system = file->file_system;
+    identity.inode = file->inode;
+    identity.inode_generation = file->inode_generation;
     return identity;
 }
 

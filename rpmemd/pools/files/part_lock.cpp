@@ -14,16 +14,18 @@
 namespace rpmem::target {
 namespace {
 
-constexpr int tries = 5; // examine_pool(), which only looks, has the lock for a moment
+constexpr int tries = 5; // because examine_pool() holds the lock for a moment
 constexpr std::chrono::milliseconds pause(2);
 
-// How long a writer waits for readers: they read a piece of their pool, from a slow disk.
+// Maximum time that a writer waits for readers. A reader gives way only after it has read a piece
+// of the pool, perhaps from a slow disk.
 constexpr std::chrono::seconds give_way_time(5);
 
-// False: a process has the file open for writing. One that waits for the lock would wait for ever
-// if readers followed each other.
+// Returns false if a process has the file open for writing. Then the reader must not keep its lock.
+// If it did, a writer could never get the lock while one reader follows another.
 bool take_lease(int fd, bool& leased) {
-    // The kernel's signal would end this process; is_lease_broken() asks instead.
+    // The kernel sends SIGIO when a lease is being broken, which would end this process.
+    // is_lease_broken() polls instead.
     static_cast<void>(::signal(SIGIO, SIG_IGN));
     leased = ::fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
     return leased || errno != EAGAIN;
@@ -73,7 +75,7 @@ bool lock_to_read(int fd, bool& leased) {
     return false;
 }
 
-// A lease that is being broken is reported as what it is to become.
+// While a lease is being broken, the kernel reports the type to which it must change.
 bool is_lease_broken(int fd) { return ::fcntl(fd, F_GETLEASE) == F_UNLCK; }
 
 } // namespace rpmem::target

@@ -25,8 +25,8 @@ inline constexpr std::size_t max_pool_attribute_size = 2048;
 // Refers to the part, which must stay open.
 class PoolAttribute {
 public:
-    // SYNCS are those of a part that is in use, because a sync of the attribute can receive the
-    // error of another sync of the file. Null if nobody else syncs the part.
+    // If the part is in use, pass its SYNCS, because a sync of the attribute can receive the error
+    // of another sync of the file. Pass null if nothing else syncs the part.
     explicit PoolAttribute(const PartFile& part, SyncTracker* syncs = nullptr)
         : part_(&part), syncs_(syncs) {}
 

@@ -40,7 +40,8 @@ std::optional<Account> sole_account(uid_t user, std::FILE* users) {
     return own;
 }
 
-// Whether all entries of the group have the name of the account, and at most it as a member.
+// Returns whether all entries of the group have the name of the account and no other members. The
+// group must have an entry.
 bool is_alone_in_group(const Account& account, std::FILE* groups) {
     const auto line = std::make_unique<Line>();
     bool is_there = false;

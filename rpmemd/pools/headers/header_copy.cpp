@@ -3,9 +3,9 @@
 
 #include "common/base/hex.hpp"
 #include "common/base/log.hpp"
+#include "common/pools/checksum.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "common/transport/crypto.hpp"
-#include "rpmemd/pools/headers/checksum.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -40,7 +40,8 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return fletcher_checksum(bytes, offsetof(Preamble, checksum));
 }
 
-// Bytes of the digest in a file name. Nobody can find two pool sets with the same file name.
+// Bytes of the digest in a file name: enough that nobody can construct a second pool set with the
+// same file name.
 constexpr std::size_t bytes_of_name = 16;
 
 // FNV-1a, which the first release used for file names.

@@ -2,7 +2,7 @@
 #include "rpmemd/pools/headers/pool_header.hpp"
 
 #include "common/base/hex.hpp"
-#include "rpmemd/pools/headers/checksum.hpp"
+#include "common/pools/checksum.hpp"
 
 #include <elf.h>
 #include <sys/types.h>

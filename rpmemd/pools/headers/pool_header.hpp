@@ -77,7 +77,7 @@ static_assert(offsetof(PoolHeader, unused_2k) == 2048);
 static_assert(offsetof(PoolHeader, shutdown_state) == 4024);
 static_assert(offsetof(PoolHeader, checksum) == 4088);
 
-ArchFlags machine_arch_flags(); // of this machine
+ArchFlags machine_arch_flags();
 
 Uuid random_uuid();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 
+#include "common/pools/checksum.hpp"
 #include "rpmemd/pools/files/device.hpp"
-#include "rpmemd/pools/headers/checksum.hpp"
 
 namespace rpmem::target {
 

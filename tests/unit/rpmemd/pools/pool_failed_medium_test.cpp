@@ -122,8 +122,8 @@ TEST(SyncTracker, ASyncThatOverlapsAFailedOneProvesNothing) {
     EXPECT_EQ(record.run(8192, 64, []() -> int { throw std::runtime_error("asked again"); }), EIO);
 }
 
-// Otherwise a daemon without memory in a sync would never exit, because closing the pool syncs
-// again.
+// If other syncs waited for it, a daemon that lacks memory in a sync would never exit, because
+// closing the pool syncs again.
 TEST(SyncTracker, ASyncThatThrowsIsAwaitedByNobody) {
     FailureLatch latch;
     SyncTracker record(latch, "part");

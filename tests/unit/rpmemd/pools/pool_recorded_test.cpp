@@ -172,8 +172,8 @@ TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
     EXPECT_GE(tries, 2);
 }
 
-// Readers that overlap could keep a writer out for ever. So a reader that comes while a writer has
-// the part open is refused. Only then the first reader unlocks the part here.
+// Readers that overlap could keep a writer out for ever. So a reader that arrives while a writer
+// has the part open is refused. In this test the first reader unlocks the part only after that.
 TEST_F(RecordedPool, AReaderThatComesAfterAWriterGivesWay) {
     ASSERT_TRUE(succeeded(create()));
     const UniqueFd reader(::open(part("part0").c_str(), O_RDONLY | O_CLOEXEC));

@@ -138,7 +138,7 @@ TEST_F(PoolLock, ALinkThatLeadsNowhereIsNamed) {
     EXPECT_FALSE(has("nowhere"));
 }
 
-// flock(2) fails so if the file system has no locks, or none is left.
+// flock(2) fails like this if the file system has no locks, or none is left.
 TEST_F(PoolLock, WhyThereIsNoLockIsTold) {
     ASSERT_TRUE(succeeded(create()));
     for (const int code : {ENOLCK, ENOSYS, EPERM}) {

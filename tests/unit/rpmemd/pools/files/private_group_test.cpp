@@ -73,8 +73,8 @@ TEST(PrivateGroup, ALineThatIsTooLongMakesNoGroupPrivate) {
               std::nullopt);
 }
 
-// Whether an account trusts a file that belongs to it and to GROUP and has MODE. A child gets the
-// rights of the account.
+// Returns whether an account trusts a file with MODE that belongs to it and to GROUP. A child gets
+// the rights of the account.
 bool is_trusted(const passwd& account, gid_t group, mode_t mode) {
     const test::TemporaryDirectory directory;
     const std::string path = directory.path() / "file";

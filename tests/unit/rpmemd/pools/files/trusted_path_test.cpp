@@ -56,7 +56,7 @@ using Arrange = std::function<void(const fs::path&)>; // its argument is the dir
 struct Layout {
     const char* name;
     Arrange arrange;
-    const char* path; // of the file in the directory
+    const char* path; // relative to the directory
     int code;         // errno value of the refusal, or 0
     std::string text; // error text, in which "@" is the directory
 };

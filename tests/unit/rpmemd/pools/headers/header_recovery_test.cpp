@@ -108,7 +108,7 @@ TEST(HeaderRecovery, AnEmptyHeaderIsNotTorn) {
     EXPECT_TRUE(is_torn(header));
 }
 
-// The architecture flags of an existing pool may be zero. Its headers must not change for that.
+// The architecture flags of an existing pool may be zero. That must not change its headers.
 TEST(HeaderRecovery, PoolsThatAreWholeStayAsTheyAre) {
     for (const bool no_flags : {false, true}) {
         auto headers = headers_of(3);

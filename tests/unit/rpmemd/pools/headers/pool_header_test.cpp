@@ -2,7 +2,7 @@
 // Tests the bytes of pool headers, with the golden headers in tests/data/headers. The test fails if
 // such a header is refused or is not rebuilt byte by byte, if a changed byte or a part of another
 // pool is accepted, if parts are linked wrongly, or if the checksum differs.
-#include "rpmemd/pools/headers/checksum.hpp"
+#include "common/pools/checksum.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 

@@ -3,7 +3,7 @@
 // simulates an NVDIMM. The test fails if a dirty pool opens on changed devices, if another one is
 // refused, if the state is not dirty exactly while the pool is open for writing, if a reader writes
 // it, or if its checksum differs.
-#include "rpmemd/pools/headers/checksum.hpp"
+#include "common/pools/checksum.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -45,7 +45,7 @@ TEST(ShutdownState, RefusesOnlyADirtyPoolOnChangedDevices) {
 TEST(ShutdownState, CountsTheShutdownsOfAllDevices) {
     const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     DeviceState sum;
-    for (const std::uint64_t count : {3, 4}) {
+    for (const std::uint64_t count : {3U, 4U}) {
         count_of_the_device = count;
         ASSERT_TRUE(succeeded(add_device_state(sum, file.get(), "a part")));
     }

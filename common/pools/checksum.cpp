@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/headers/checksum.hpp"
+#include "common/pools/checksum.hpp"
 
 #include <bit>
 #include <cstring>
 
-namespace rpmem::target {
+namespace rpmem {
 
 std::uint64_t fletcher_checksum(std::span<const std::byte> bytes, std::size_t self_offset,
                                 std::size_t zero_from) {
@@ -24,4 +24,4 @@ std::uint64_t fletcher_checksum(std::span<const std::byte> bytes, std::size_t se
     return std::uint64_t{high} << 32 | low;
 }
 
-} // namespace rpmem::target
+} // namespace rpmem

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rpmem::target {
+namespace rpmem {
 
 // The size of BYTES and both offsets are multiples of 4. The 8 bytes at SELF_OFFSET and all bytes
 // from ZERO_FROM on count as zero. An offset past the end excludes nothing.
@@ -15,4 +15,4 @@ std::uint64_t fletcher_checksum(std::span<const std::byte> bytes,
                                 std::size_t self_offset = SIZE_MAX,
                                 std::size_t zero_from = SIZE_MAX);
 
-} // namespace rpmem::target
+} // namespace rpmem
