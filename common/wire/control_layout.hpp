@@ -27,10 +27,13 @@ inline constexpr std::size_t close_size = request_header_size + 4;
 inline constexpr std::size_t set_attributes_size = request_header_size + attributes_size;
 inline constexpr std::size_t login_size = request_header_size + 8 + takeover_key_size + 64 + 32;
 
+inline constexpr std::size_t set_replica_state_size = request_header_size + 4;
+
 inline constexpr std::size_t create_response_size = response_header_size + in_band_size;
 inline constexpr std::size_t open_response_size = create_response_size + attributes_size;
 
 inline constexpr std::size_t pool_claim_size = response_header_size + 16 + 8 + 8 + 32;
+inline constexpr std::size_t pool_state_size = response_header_size + 16 + 4 * 8 + 32;
 inline constexpr std::size_t medium_failure_fixed_size = response_header_size + 8 + 8 + 4 + 4 + 4;
 
 static_assert(attributes_size == sizeof(PoolAttributes));
@@ -86,6 +89,12 @@ inline constexpr MessageKind message_kinds[] = {
      response_header_size + max_notice_bytes, MessageType::notice, &Agreement::resume},
     {MessageType::pool_claim, "POOL_CLAIM", pool_claim_size, pool_claim_size,
      MessageType::pool_claim, &Agreement::pool_claim},
+    {MessageType::set_replica_state, "SET_REPLICA_STATE", set_replica_state_size,
+     set_replica_state_size, MessageType::set_replica_state_response},
+    {MessageType::set_replica_state_response, "SET_REPLICA_STATE response", response_header_size,
+     response_header_size, MessageType::set_replica_state_response},
+    {MessageType::pool_state, "POOL_STATE", pool_state_size, pool_state_size,
+     MessageType::pool_state, &Agreement::compare},
 };
 
 [[nodiscard]] constexpr const MessageKind* find_kind(MessageType type) {

@@ -70,6 +70,8 @@ void fields(auto& bytes, Message& message) {
         bytes.bytes(attributes.prev_uuid);
         bytes.bytes(attributes.user_flags);
     }
+    if constexpr (requires { message.replica_state; })
+        bytes.number(message.replica_state);
     if constexpr (requires { message.takeover; }) {
         bytes.number(message.generation);
         bytes.bytes(message.takeover);
@@ -223,11 +225,13 @@ template Bytes encode(const CloseRequest&);
 template Bytes encode(const SetAttributesRequest&);
 template Bytes encode(const LoginRequest&);
 template Bytes encode(const HeartbeatRequest&);
+template Bytes encode(const SetReplicaStateRequest&);
 template Bytes encode(const CreateResponse&);
 template Bytes encode(const OpenResponse&);
 template Bytes encode(const CloseResponse&);
 template Bytes encode(const SetAttributesResponse&);
 template Bytes encode(const LoginResponse&);
+template Bytes encode(const SetReplicaStateResponse&);
 
 Bytes encode_refusal(MessageType request, Status status) {
     const layout::MessageKind& kind = *layout::find_kind(response_to(request));
@@ -282,6 +286,8 @@ Result<Request> decode_request(const RequestHeader& header, std::span<const std:
         return decode_body<LoginRequest>(reader, kind->name);
     case MessageType::heartbeat:
         return HeartbeatRequest{};
+    case MessageType::set_replica_state:
+        return decode_body<SetReplicaStateRequest>(reader, kind->name);
     default:
         return decode_body<SetAttributesRequest>(reader, kind->name);
     }
@@ -327,5 +333,7 @@ template Result<CloseResponse> decode_response(const ResponseHeader&, std::span<
 template Result<SetAttributesResponse> decode_response(const ResponseHeader&,
                                                        std::span<const std::byte>);
 template Result<LoginResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
+template Result<SetReplicaStateResponse> decode_response(const ResponseHeader&,
+                                                         std::span<const std::byte>);
 
 } // namespace rpmem::wire

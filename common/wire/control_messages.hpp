@@ -50,6 +50,10 @@ enum class MessageType : std::uint32_t {
     target_heartbeat = 14, // unsolicited, see common/wire/unsolicited.hpp
     notice = 16,           // likewise
     pool_claim = 18,       // likewise; requires capability_pool_claim
+    // The following types require capability_compare.
+    pool_state = 20, // unsolicited, see common/wire/unsolicited.hpp
+    set_replica_state = 21,
+    set_replica_state_response = 22,
 };
 
 // A decoder keeps values without an enumerator. tcp requires a hello.
@@ -113,13 +117,25 @@ struct LoginRequest {
     std::array<char, 32> user{};
 };
 
+// A decoder keeps values without an enumerator.
+enum class ReplicaState : std::uint32_t {
+    in_sync = 1,     // the replica has every byte that the initiator has drained
+    catching_up = 2, // blocks are sent in any order, so the replica is inconsistent
+};
+
+// Sets the state in the record of the pool. The response means that it is durable.
+struct SetReplicaStateRequest {
+    static constexpr MessageType type = MessageType::set_replica_state;
+    ReplicaState replica_state{};
+};
+
 // Shows that the initiator is alive.
 struct HeartbeatRequest {
     static constexpr MessageType type = MessageType::heartbeat;
 };
 
 using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest,
-                             LoginRequest, HeartbeatRequest>;
+                             LoginRequest, HeartbeatRequest, SetReplicaStateRequest>;
 
 // The address of the pool on the fabric. A correct target sends zeros if the status is not success.
 struct InBandAttributes {
@@ -155,6 +171,11 @@ struct SetAttributesResponse {
 
 struct LoginResponse {
     static constexpr MessageType type = MessageType::login_response;
+    Status status{};
+};
+
+struct SetReplicaStateResponse {
+    static constexpr MessageType type = MessageType::set_replica_state_response;
     Status status{};
 };
 

@@ -23,6 +23,7 @@ enum class FrameType : std::uint8_t {
     write = 1,   // store the payload in the range, and make it durable
     persist = 2, // make the range durable; without a range only ask for an ack
     read = 3,    // send the range
+    digest = 4,  // send the digests of the blocks of the range
     // Sent by both.
     bye = 5, // the last frame
     // Sent by a target.
@@ -40,8 +41,8 @@ inline constexpr std::uint8_t deep = 2;          // down to the lowest persisten
 struct FrameHeader {
     FrameType type{};
     std::uint8_t flags = 0;
-    // Bytes of the payload; for `read` and `persist` bytes of the range. A frame has 32 bits for
-    // it. A message of protocol 0.1 has 64.
+    // Bytes of the payload; for `read`, `persist` and `digest` bytes of the range. A frame has 32
+    // bits for it. A message of protocol 0.1 has 64.
     std::uint64_t length = 0;
     std::uint64_t offset = 0; // offset of the range in the pool; for `error` see ErrorKind
     std::uint64_t number = 0; // number of a frame of an initiator, from 1; for `ack` and `data`
@@ -74,7 +75,36 @@ damage_of_header(std::span<const std::byte, frame_header_size> bytes);
 
 // Returns the number of payload bytes after HEADER.
 [[nodiscard]] constexpr std::size_t payload_of(const FrameHeader& header) {
-    return header.type == FrameType::read || header.type == FrameType::persist ? 0 : header.length;
+    // The types without a payload are consecutive. A write costs one comparison.
+    if (header.type >= FrameType::persist && header.type <= FrameType::digest) [[unlikely]]
+        return 0;
+    return header.length;
+}
+
+// Returns whether the target acknowledges a request of this type. It answers the others by `data`.
+[[nodiscard]] constexpr bool is_acknowledged(FrameType request) {
+    return request <= FrameType::persist; // one comparison, on the path of every persist
+}
+
+// The range of a `digest` begins at a block. If it ends within a block, the last digest covers the
+// bytes up to the end of the range.
+inline constexpr std::size_t digest_block = std::size_t{64} * 1024;
+inline constexpr std::size_t digest_size = 16;
+inline constexpr std::size_t max_digest_range = std::size_t{1024} * 1024; // of one frame
+
+// Returns the number of digests of a range of LENGTH bytes.
+[[nodiscard]] constexpr std::size_t digest_count(std::uint64_t length) {
+    return (length + digest_block - 1) / digest_block;
+}
+inline constexpr std::size_t max_digests = digest_count(max_digest_range); // of one frame
+// Over libfabric the receive buffers of an initiator have room for an error text. So they have room
+// for digests, too, whatever payload the credits allow.
+static_assert(max_digests * digest_size <= max_error_text);
+
+// Returns the number of payload bytes of the `data` that answer a `read` or `digest`.
+[[nodiscard]] constexpr std::uint64_t answer_of(const FrameHeader& request) {
+    return request.type == FrameType::digest ? digest_count(request.length) * digest_size
+                                             : request.length;
 }
 
 // The credits of a lane: the maximum that an initiator may have in progress.
@@ -82,7 +112,7 @@ struct LaneCredits {
     std::uint32_t bytes = 0;   // weight of the unacknowledged frames, see weight_of()
     std::uint32_t payload = 0; // payload bytes of one frame or one read; less than half of BYTES
     std::uint32_t frames = 0;  // unacknowledged frames
-    std::uint32_t reads = 0;   // reads whose data have not been sent
+    std::uint32_t reads = 0;   // reads and digests whose data have not been sent
 
     bool operator==(const LaneCredits&) const = default;
 };

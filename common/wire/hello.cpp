@@ -181,6 +181,7 @@ Result<Agreement> negotiate(const Hello& hello, const HelloAnswer& answer) {
     agreement.medium_failure = has(capability_medium_failure);
     agreement.resume = has(capability_resume);
     agreement.pool_claim = agreement.resume && has(capability_pool_claim);
+    agreement.compare = agreement.resume && has(capability_compare);
     // Conditions hold even if the initiator does not know them.
     agreement.conditions = hello.capabilities & all_conditions;
     return agreement;

@@ -59,9 +59,13 @@ inline constexpr std::uint64_t capability_resume = 32768;
 // The daemon sends PoolClaim to a session that only reads, see common/wire/unsolicited.hpp.
 // Requires capability_resume.
 inline constexpr std::uint64_t capability_pool_claim = 65536;
-inline constexpr std::uint64_t all_capabilities = capability_medium_failure | capability_addresses |
-                                                  capability_lane_frames | capability_tls |
-                                                  capability_resume | capability_pool_claim;
+// Lanes carry digest frames (common/wire/frame.hpp), the daemon sends PoolState to a session that
+// may write (common/wire/unsolicited.hpp), and it accepts SET_REPLICA_STATE. Requires
+// capability_resume.
+inline constexpr std::uint64_t capability_compare = 131072;
+inline constexpr std::uint64_t all_capabilities =
+    capability_medium_failure | capability_addresses | capability_lane_frames | capability_tls |
+    capability_resume | capability_pool_claim | capability_compare;
 
 // The following bits state conditions of this session, not abilities of the daemon. The daemon sets
 // those that apply, and the answer repeats them.
@@ -120,6 +124,7 @@ struct Agreement {
     bool medium_failure = false;  // see capability_medium_failure
     bool resume = false;          // see capability_resume
     bool pool_claim = false;      // see capability_pool_claim
+    bool compare = false;         // see capability_compare
     std::uint64_t conditions = 0; // the bits of all_conditions that apply
 
     bool operator==(const Agreement&) const = default;

@@ -54,9 +54,8 @@ bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const
     if (header.type == FrameType::persist)
         known |= frame_flag::deep;
     if (!writes && header.type != FrameType::read)
-        why = fmt::format("sent a frame of type {}, which an initiator does not send",
-                          number_of(header.type));
-    else if ((header.flags & ~known) != 0)
+        return check_digest(header, why);
+    if ((header.flags & ~known) != 0)
         why = fmt::format("sent flags {:#x} in a frame of type {}, which may have {:#x}",
                           header.flags, number_of(header.type), known);
     else if (header.type != FrameType::persist &&
@@ -74,17 +73,35 @@ bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const
     return why.empty();
 }
 
+// Checks a frame of a type that neither writes nor reads.
+bool RequestRules::check_digest(const FrameHeader& header, std::string& why) const {
+    if (header.type != FrameType::digest || !terms_.digests)
+        why = fmt::format("sent a frame of type {}, which an initiator does not send",
+                          number_of(header.type));
+    else if ((header.flags & ~frame_flag::answer_wanted) != 0)
+        why = fmt::format("sent flags {:#x} in a frame of type {}, which may have {:#x}",
+                          header.flags, number_of(header.type), frame_flag::answer_wanted);
+    else if (header.length == 0 || header.length > max_digest_range)
+        why = fmt::format("sent a frame of type {} for {} bytes, where 1 to {} are allowed",
+                          number_of(header.type), header.length, max_digest_range);
+    else if (header.offset % digest_block != 0)
+        why = fmt::format("requested digests from offset {}, which is not a multiple of {}",
+                          header.offset, digest_block);
+    return why.empty();
+}
+
 bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
-    if (header.type == FrameType::read) {
-        if (reads_ == terms_.credits.reads || read_bytes_ + header.length > terms_.credits.bytes) {
-            why = fmt::format(
-                "sent a read of {} bytes while {} reads of {} bytes were in progress; "
-                "its credits are {} reads and {} bytes",
-                header.length, reads_, read_bytes_, terms_.credits.reads, terms_.credits.bytes);
+    if (!is_acknowledged(header.type)) {
+        const std::uint64_t answer = answer_of(header);
+        if (reads_ == terms_.credits.reads || read_bytes_ + answer > terms_.credits.bytes) {
+            why = fmt::format("sent a read of {} bytes while {} reads of {} bytes were in "
+                              "progress; its credits are {} reads and {} bytes",
+                              answer, reads_, read_bytes_, terms_.credits.reads,
+                              terms_.credits.bytes);
             return false;
         }
         ++reads_;
-        read_bytes_ += header.length;
+        read_bytes_ += answer;
         return true;
     }
     const std::uint64_t weight = weight_of(header);
@@ -101,7 +118,7 @@ bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
 
 void RequestRules::complete(const FrameHeader& header) {
     complete_ = header.number;
-    if (header.type == FrameType::read)
+    if (!is_acknowledged(header.type))
         return;
     ++complete_frames_;
     complete_weight_ += weight_of(header);
@@ -155,19 +172,19 @@ bool ResponseRules::check_others(const FrameHeader& header, std::string& why) co
 bool ResponseRules::check_data(const FrameHeader& header, std::string& why) const {
     const FrameHeader& oldest = open_reads_[reads_ended_ % max_reads];
     if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
-        header.length == oldest.length)
+        header.length == answer_of(oldest))
         return true;
     const std::string expected = reads_ == 0
                                      ? "no data, because no read is in progress"
                                      : fmt::format("{} bytes of offset {} for frame number {}",
-                                                   oldest.length, oldest.offset, oldest.number);
+                                                   answer_of(oldest), oldest.offset, oldest.number);
     why = fmt::format("sent {} bytes of offset {} for frame number {}, expected {}", header.length,
                       header.offset, header.number, expected);
     return false;
 }
 
 void ResponseRules::read_complete() {
-    read_bytes_ -= open_reads_[reads_ended_ % max_reads].length;
+    read_bytes_ -= answer_of(open_reads_[reads_ended_ % max_reads]);
     --reads_;
     ++reads_ended_;
 }

@@ -19,9 +19,11 @@ struct LaneTerms {
     bool read_only = false; // writes are refused
     bool direct = false;    // the initiator may write ranges by RDMA instead of frames
     bool appliance = false; // such a range is durable once it is in the target's memory
+    bool digests = false;   // digest frames are allowed, see capability_compare
 };
 
-// Maximum number of reads in progress on a lane, whatever the credits allow.
+// Maximum number of reads in progress on a lane, whatever the credits allow. In this file a digest
+// frame is a read whose bytes are the digests.
 inline constexpr std::size_t max_reads = 16;
 
 // The target's side: checks the requests of an initiator.
@@ -35,7 +37,7 @@ public:
     void complete(const FrameHeader& header);
     // An ack for all complete frames was sent.
     void acknowledged();
-    // The data of the oldest read were sent.
+    // The data of the oldest read were sent. LENGTH is answer_of() that read.
     void answered(std::uint64_t length);
 
     [[nodiscard]] std::uint64_t last_complete() const { return complete_; }
@@ -48,6 +50,7 @@ public:
 
 private:
     [[nodiscard]] bool check_kind(const FrameHeader& header, std::string& why) const;
+    [[nodiscard]] bool check_digest(const FrameHeader& header, std::string& why) const;
     [[nodiscard]] bool check_credits(const FrameHeader& header, std::string& why);
 
     LaneTerms terms_;
@@ -86,6 +89,7 @@ public:
     // Number of reads whose data have arrived.
     [[nodiscard]] std::uint64_t reads_ended() const { return reads_ended_; }
     [[nodiscard]] std::uint32_t max_payload() const { return terms_.credits.payload; }
+    [[nodiscard]] bool allows_digests() const { return terms_.digests; }
     // Calls VISIT(offset, length) for each unacknowledged frame with a range, the oldest first.
     void each_unacknowledged(auto visit) const {
         for (std::size_t index = 0; index < frame_count_; ++index) {
@@ -129,8 +133,9 @@ private:
 // These are on the path of every persist.
 
 inline bool ResponseRules::has_room(FrameType type, std::uint32_t length) const {
-    if (type == FrameType::read)
-        return reads_ < terms_.credits.reads && read_bytes_ + length <= terms_.credits.bytes;
+    if (!is_acknowledged(type))
+        return reads_ < terms_.credits.reads &&
+               read_bytes_ + answer_of({.type = type, .length = length}) <= terms_.credits.bytes;
     return frame_count_ < terms_.credits.frames &&
            weight_ + weight_of({.type = type, .length = length}) <= terms_.credits.bytes;
 }
@@ -140,10 +145,10 @@ inline FrameHeader ResponseRules::add(FrameType type, std::uint8_t flags, std::u
     const FrameHeader header{
         .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
     last_ = header.number;
-    if (type == FrameType::read) {
+    if (!is_acknowledged(type)) {
         open_reads_[(reads_ended_ + reads_) % max_reads] = header;
         ++reads_;
-        read_bytes_ += length;
+        read_bytes_ += answer_of(header);
         return header;
     }
     last_write_ = last_;

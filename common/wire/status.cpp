@@ -41,6 +41,8 @@ constexpr StatusEntry entries[] = {
     {Status::stale, ESTALE,
      "the pool on the target is no longer the one that this session had; remove it there, and copy "
      "the local pool again (pmempool sync)"},
+    {Status::bad_state, EINVAL,
+     "the state of the replica is invalid, or the session has no pool that could have one"},
 };
 
 // Returns null for an unknown status.

@@ -23,7 +23,9 @@ enum class Status : std::uint32_t {
     no_access = 12,
     pool_configuration = 13,
     medium_failed = 14, // only in MEDIUM_FAILURE, see common/wire/unsolicited.hpp
-    stale = 15,         // only after LOGIN: the pool has changed since an earlier generation
+    stale = 15,         // only after a hello: the pool has changed since an earlier generation, or
+                        // it is catching up and the initiator cannot compare it
+    bad_state = 16,     // only to SET_REPLICA_STATE
 };
 
 // Returns the errno value that the API reports: 0 for success, EREMOTEIO for an unknown status.

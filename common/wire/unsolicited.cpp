@@ -5,6 +5,7 @@
 #include "common/wire/byte_reader.hpp"
 #include "common/wire/control_layout.hpp"
 
+#include <limits>
 #include <string_view>
 
 namespace rpmem::wire {
@@ -71,6 +72,17 @@ Bytes encode(const PoolClaim& claim) {
     return writer.take();
 }
 
+Bytes encode(const PoolState& state) {
+    ByteWriter writer = begin_message(MessageType::pool_state, layout::pool_state_size);
+    writer.raw(state.id);
+    writer.big_endian(state.epoch);
+    writer.big_endian(state.last_epoch);
+    writer.big_endian(static_cast<std::uint64_t>(state.behind_since));
+    writer.big_endian(static_cast<std::uint64_t>(state.catching_up_since));
+    writer.raw(state.parts);
+    return writer.take();
+}
+
 Bytes encode(const MediumFailure& failure) {
     const auto part = std::string_view(failure.part).substr(0, max_part_bytes);
     const auto text = std::string_view(failure.text).substr(0, max_medium_failure_text);
@@ -95,6 +107,26 @@ Result<PoolClaim> decode_pool_claim(std::span<const std::byte> body) {
     claim.generation = reader.big_endian<std::uint64_t>();
     reader.raw(claim.parts);
     return claim;
+}
+
+Result<PoolState> decode_pool_state(std::span<const std::byte> body) {
+    RPMEM_TRY(check_body(MessageType::pool_state, body));
+    ByteReader reader(body);
+    PoolState state;
+    reader.raw(state.id);
+    state.epoch = reader.big_endian<std::uint64_t>();
+    state.last_epoch = reader.big_endian<std::uint64_t>();
+    const auto behind_since = reader.big_endian<std::uint64_t>();
+    const auto catching_up_since = reader.big_endian<std::uint64_t>();
+    constexpr std::uint64_t max_time = std::numeric_limits<std::int64_t>::max();
+    if (behind_since > max_time || catching_up_since > max_time)
+        return malformed("malformed POOL_STATE message: its times are {} and {}, they must be at "
+                         "most {}",
+                         behind_since, catching_up_since, max_time);
+    state.behind_since = static_cast<std::int64_t>(behind_since);
+    state.catching_up_since = static_cast<std::int64_t>(catching_up_since);
+    reader.raw(state.parts);
+    return state;
 }
 
 Result<MediumFailure> decode_medium_failure(std::span<const std::byte> body) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The unsolicited messages of the daemon on the out-of-band channel: heartbeats, notices for the
-// user, the claim of the pool's last writer, and the failure of the medium. They arrive between
-// responses, and have the header of a response. No input or output.
+// user, the claim of the pool's last writer, the state of the pool, and the failure of the medium.
+// They arrive between responses, and have the header of a response. No input or output.
 #pragma once
 
 #include "common/wire/control_messages.hpp"
@@ -37,6 +37,20 @@ struct PoolClaim {
     bool operator==(const PoolClaim&) const = default;
 };
 
+// The record of the pool, as far as the initiator needs it to make the replica equal. The daemon
+// sends it before the response to CREATE or OPEN of a session that may write.
+struct PoolState {
+    std::array<std::byte, 16> id{};
+    std::uint64_t epoch = 0; // of the claim of this session
+    // Of the last claim before it that may have changed the pool; 0 if there was none.
+    std::uint64_t last_epoch = 0;
+    std::int64_t behind_since = 0;      // seconds since the epoch of Unix; 0 if not
+    std::int64_t catching_up_since = 0; // likewise
+    std::array<std::byte, 32> parts{};  // hash of the identities of the part files
+
+    bool operator==(const PoolState&) const = default;
+};
+
 // The last message of a daemon whose pool is on a failed medium. It may also arrive instead of the
 // response to a request.
 struct MediumFailure {
@@ -62,10 +76,12 @@ inline constexpr std::size_t place_of_offset_in_medium_failure = response_header
 // The initiator logs TEXT at level error, which is the default level.
 [[nodiscard]] Bytes encode_notice(const std::string& text);
 [[nodiscard]] Bytes encode(const PoolClaim& claim);
+[[nodiscard]] Bytes encode(const PoolState& state);
 [[nodiscard]] Bytes encode(const MediumFailure& failure);
 
 // BODY is everything after the header. The decoders fail with EBADMSG.
 [[nodiscard]] Result<PoolClaim> decode_pool_claim(std::span<const std::byte> body);
+[[nodiscard]] Result<PoolState> decode_pool_state(std::span<const std::byte> body);
 [[nodiscard]] Result<MediumFailure> decode_medium_failure(std::span<const std::byte> body);
 
 } // namespace rpmem::wire

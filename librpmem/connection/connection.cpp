@@ -248,7 +248,8 @@ Connection::connect_lanes(const wire::InBandAttributes& in_band) {
                          .proof = std::move(proof),
                          .read_only = is_read_only(),
                          .inline_size = inline_size_,
-                         .tls = session_->agreement().tls};
+                         .tls = session_->agreement().tls,
+                         .digests = session_->agreement().compare};
     // On a lane with frames, key 0 means that the target allows no direct access.
     if (request.kind && (!request.proof || in_band.rkey != 0))
         request.remote = {in_band.raddr, in_band.rkey};

@@ -32,6 +32,7 @@ struct LanesRequest {
     bool read_only = false;
     std::size_t inline_size = 0; // over libfabric: payload size that CREATE or OPEN asked for
     bool tls = false;            // only over tcp
+    bool digests = false;        // digest frames are allowed, see wire::capability_compare
 };
 
 class ConnectionLanes {

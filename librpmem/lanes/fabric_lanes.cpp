@@ -108,7 +108,8 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only,
                                 .direct = request_.remote.has_value(),
-                                .appliance = request_.method == wire::PersistMethod::appliance};
+                                .appliance = request_.method == wire::PersistMethod::appliance,
+                                .digests = request_.digests};
     return std::make_unique<FrameLane>(
         std::move(opened.connection), std::move(opened.group), terms, request_.pool,
         request_.interrupt, settings_.operation_timeout,

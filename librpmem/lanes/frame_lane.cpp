@@ -148,7 +148,7 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
         if (const int code = wait_for_room())
             return code;
     const FrameHeader header = responses_.add(type, flags, offset, length);
-    if (type != FrameType::read)
+    if (wire::is_acknowledged(type))
         ack_is_asked_ = answers_each_ || (flags & wire::frame_flag::answer_wanted) != 0;
     if (type == FrameType::write)
         last_data_ = header.number;
@@ -237,17 +237,52 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
     const std::size_t most = max_read_piece(responses_.max_payload());
     while (length > 0) {
         const auto size = static_cast<std::uint32_t>(std::min(length, most));
-        while (!responses_.has_room(FrameType::read, size))
-            if (const int code = wait_for_room())
-                return code;
-        places_[(responses_.reads_ended() + responses_.reads()) % wire::max_reads] = {destination,
-                                                                                      size};
-        if (const int code = post(FrameType::read, 0, offset, size, More::none))
+        if (const int code = request_data(FrameType::read, {destination, size}, offset, size))
             return code;
         destination += size;
         offset += size;
         length -= size;
     }
+    return await_data();
+}
+
+int FrameLane::digests(std::span<wire::BlockDigest> digests, std::size_t offset,
+                       std::size_t length) {
+    if (!responses_.allows_digests())
+        return ENOTSUP;
+    if (offset % wire::digest_block != 0 || digests.size() != wire::digest_count(length))
+        return EINVAL;
+    const int code = digest_pieces(std::as_writable_bytes(digests), offset, length);
+    if (code != 0)
+        connection_->abandon(); // DIGESTS belong to the caller again
+    return code;
+}
+
+// Several frames are in progress at once, so that the target always has one to answer.
+int FrameLane::digest_pieces(std::span<std::byte> place, std::size_t offset, std::size_t length) {
+    while (length > 0) {
+        const auto size = static_cast<std::uint32_t>(std::min(length, wire::max_digest_range));
+        const std::size_t answer = wire::digest_count(size) * wire::digest_size;
+        if (const int code = request_data(FrameType::digest, place.first(answer), offset, size))
+            return code;
+        place = place.subspan(answer);
+        offset += size;
+        length -= size;
+    }
+    return await_data();
+}
+
+// Sends a request as soon as the credits allow it. Its data will be stored in PLACE.
+int FrameLane::request_data(FrameType type, std::span<std::byte> place, std::size_t offset,
+                            std::uint32_t length) {
+    while (!responses_.has_room(type, length))
+        if (const int code = wait_for_room())
+            return code;
+    places_[(responses_.reads_ended() + responses_.reads()) % wire::max_reads] = place;
+    return post(type, 0, offset, length, More::none);
+}
+
+int FrameLane::await_data() {
     while (responses_.reads() > 0)
         if (const int code = make_progress())
             return code;

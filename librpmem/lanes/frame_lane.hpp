@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/transport/transport.hpp"
+#include "common/wire/block_digest.hpp"
 #include "common/wire/lane_rules.hpp"
 
 #include <algorithm>
@@ -64,8 +65,18 @@ public:
     [[nodiscard]] int drain();
     [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
     [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
+    // Like persist(), but sends COPY, a copy of the range. It is not read any more after the call
+    // has returned, even with an error. A lost lane still counts the range as one of the pool.
+    [[nodiscard]] int persist_copy(std::span<const std::byte> copy, std::size_t offset);
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
+    // Stores the target's digests of the blocks of a range, see common/wire/block_digest.hpp. They
+    // are those of the pool after all earlier operations. OFFSET must be a multiple of
+    // wire::digest_block, and DIGESTS must have wire::digest_count(LENGTH) elements, otherwise it
+    // returns EINVAL. Returns ENOTSUP if the target does not support digests. After these two codes
+    // the lane is still usable. Leaves DIGESTS alone after it has returned, like read().
+    [[nodiscard]] int digests(std::span<wire::BlockDigest> digests, std::size_t offset,
+                              std::size_t length);
 
     // Whether a range was sent that is not known to be durable.
     [[nodiscard]] bool has_unacknowledged() const {
@@ -79,7 +90,7 @@ public:
         timeout_ = std::min(time, operation_timeout_);
         limited_at_ = progress();
     }
-    // Increases with each acknowledged frame, and with each read whose data have arrived in frames.
+    // Increases with each acknowledged frame, and with each frame of data that has arrived.
     [[nodiscard]] std::uint64_t progress() const {
         return responses_.acknowledged() + responses_.reads_ended();
     }
@@ -113,6 +124,7 @@ private:
 
     int send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
              transport::More last_more);
+    int flush_copy(std::span<const std::byte> copy, std::size_t offset);
     int send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
                     transport::More last_more);
     int post_now(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
@@ -132,6 +144,10 @@ private:
     int wait_is_over();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
+    int digest_pieces(std::span<std::byte> place, std::size_t offset, std::size_t length);
+    int request_data(wire::FrameType type, std::span<std::byte> place, std::size_t offset,
+                     std::uint32_t length);
+    int await_data();
 
     // Direct access to the memory of the target, see direct_access.cpp.
     [[nodiscard]] bool goes_directly(std::size_t length, bool relaxed) const {
@@ -166,8 +182,9 @@ private:
     std::uint64_t last_data_ = 0; // number of the last frame with data
     // Unconfirmed direct writes with the appliance method. Never reallocated.
     std::vector<PoolRange> written_;
-    std::array<std::span<std::byte>, wire::max_reads> places_{}; // destinations of open reads
-    std::string target_error_;                                   // error text of the target
+    // Destinations of open reads and digests.
+    std::array<std::span<std::byte>, wire::max_reads> places_{};
+    std::string target_error_; // error text of the target
 };
 
 } // namespace rpmem::initiator

@@ -46,7 +46,8 @@ Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index,
     RPMEM_TRY(group->add(*opened.connection));
     const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,
-                                .read_only = request_.read_only};
+                                .read_only = request_.read_only,
+                                .digests = request_.digests};
     return std::make_unique<FrameLane>(std::move(opened.connection), std::move(group), terms,
                                        request_.pool, request_.interrupt,
                                        settings_.operation_timeout);

@@ -65,7 +65,8 @@ private:
     };
     FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
                      const Medium& medium, Event failed, Log log)
-        : LaneServer({pool, medium, options.read_only}, std::move(failed), std::move(log)),
+        : LaneServer({pool, medium, options.read_only, options.digests}, std::move(failed),
+                     std::move(log)),
           is_0_1_(options.is_0_1), max_unproven_(options.max_unproven),
           unproven_timeout_(options.unproven_timeout) {}
     Result<> set_up(const FabricServerOptions& options);

@@ -37,6 +37,7 @@ struct FabricServerOptions {
     PoolAccess access;
     bool is_0_1 = false;    // the peer uses protocol 0.1
     bool read_only = false; // the pool is mapped read-only, and peers may not write to it
+    bool digests = false;   // digest frames are allowed, see wire::capability_compare
     // Further addresses to listen on, with the same port. The device of the first address that
     // belongs to an RDMA device serves RDMA, and no other one, because the pool is registered with
     // one device.

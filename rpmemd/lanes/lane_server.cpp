@@ -29,12 +29,21 @@ std::vector<std::shared_ptr<const WorkerCounters>> LaneServer::counters() const 
     return all;
 }
 
+bool LaneServer::may_have_written() const {
+    if (is_direct())
+        return was_reached();
+    return std::ranges::any_of(counters(), [](const auto& worker) {
+        return worker->requests[static_cast<unsigned>(RequestKind::write)].requests.value() > 0;
+    });
+}
+
 bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::LaneConnection> connection,
                        const wire::LaneCredits& credits, bool direct) {
     const wire::LaneTerms terms{.credits = credits,
                                 .pool_size = pool_.memory.size(),
                                 .read_only = pool_.read_only,
-                                .direct = direct};
+                                .direct = direct,
+                                .digests = pool_.digests};
     FrameWorker& worker = *workers_[worker_of(lane)];
     const auto taken = worker.take(std::make_unique<ServedLane>(
         lane, std::move(connection), terms, pool_.memory.data(), pool_.medium, *worker.counters()));

@@ -61,6 +61,9 @@ public:
     [[nodiscard]] unsigned connected() const { return connected_; }
     // Returns whether the peer may have written to the pool.
     [[nodiscard]] virtual bool was_reached() const { return connected_ > 0; }
+    // Returns whether the peer may have changed the pool: it has sent a write, or can write without
+    // frames.
+    [[nodiscard]] bool may_have_written() const;
     // Returns whether the lanes that the peer must connect before it uses the pool have connected.
     [[nodiscard]] virtual bool ready() const = 0;
 
@@ -85,6 +88,7 @@ protected:
         std::span<std::byte> memory; // must outlive the server
         const Medium& medium;
         bool read_only; // mapped read-only
+        bool digests;   // see wire::LaneTerms
     };
 
     LaneServer(const ServedPool& pool, Event failed, Log log)

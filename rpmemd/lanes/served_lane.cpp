@@ -62,7 +62,7 @@ bool ServedLane::end(const FrameHeader& header, std::string&) {
     count(header);
     if (header.type == FrameType::persist)
         make_durable(header);
-    if (header.type == FrameType::read)
+    if (!wire::is_acknowledged(header.type))
         reads_[(first_read_ + read_count_++) % wire::max_reads] = header;
     return true;
 }
@@ -72,8 +72,11 @@ void ServedLane::count(const FrameHeader& header) {
         return counters_.count(RequestKind::write, header.length);
     if (header.type == FrameType::read)
         return counters_.count(RequestKind::read, header.length);
-    if (header.type != FrameType::persist) // a bye
+    if (header.type != FrameType::persist) {
+        if (header.type == FrameType::digest)
+            counters_.count(RequestKind::digest, header.length);
         return;
+    }
     const bool is_deep = (header.flags & wire::frame_flag::deep) != 0;
     counters_.count(header.length == 0 ? RequestKind::drain
                     : is_deep          ? RequestKind::deep_persist
@@ -109,17 +112,37 @@ void ServedLane::acknowledge() {
 void ServedLane::answer_reads() {
     while (read_count_ > 0) {
         const FrameHeader& read = reads_[first_read_];
+        const bool is_digest = read.type == FrameType::digest;
+        const std::span<const std::byte> payload =
+            is_digest ? digests_of(read) : std::span(pool_ + read.offset, read.length);
         const FrameHeader data{.type = FrameType::data,
-                               .length = read.length,
+                               .length = payload.size(),
                                .offset = read.offset,
                                .number = read.number};
-        if (connection_->post(data, {pool_ + read.offset, read.length}, More::none) !=
-            PostResult::yes)
+        if (payload.empty() || connection_->post(data, payload, More::none) != PostResult::yes)
             return;
-        requests_.answered(read.length);
+        digests_used_ += is_digest ? 1 : 0;
+        requests_.answered(payload.size());
         first_read_ = (first_read_ + 1) % wire::max_reads;
         --read_count_;
     }
+}
+
+// Returns the payload that answers REQUEST. Returns nothing while all memory for it is in use by
+// frames that are not sent. Hashes in this thread: a page that cannot be read raises SIGBUS here,
+// and the fault handler reports it.
+std::span<const std::byte> ServedLane::digests_of(const FrameHeader& request) {
+    if (digests_used_ == digests_.size()) {
+        if (connection_->unsent())
+            return {};
+        digests_used_ = 0;
+    }
+    const std::span digests =
+        std::span(digests_[digests_used_]).first(wire::digest_count(request.length));
+    // If the queue of the connection was full, the digests are there already.
+    if (std::exchange(digested_, request.number) != request.number)
+        wire::digest_blocks({pool_ + request.offset, request.length}, digests);
+    return std::as_bytes(digests);
 }
 
 void ServedLane::set_error_text(std::string error_text) {

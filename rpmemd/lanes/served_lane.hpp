@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/transport/transport.hpp"
+#include "common/wire/block_digest.hpp"
 #include "common/wire/lane_rules.hpp"
 #include "rpmemd/durability/dirty_ranges.hpp"
 #include "rpmemd/durability/medium.hpp"
@@ -49,6 +50,7 @@ private:
     void make_durable(const wire::FrameHeader& header);
     void acknowledge();
     void answer_reads();
+    [[nodiscard]] std::span<const std::byte> digests_of(const wire::FrameHeader& request);
     void set_error_text(std::string error_text);
     void find_unreadable_page() const;
 
@@ -59,13 +61,17 @@ private:
     WorkerCounters& counters_;
     wire::RequestRules requests_;
     DirtyRanges dirty_;
-    // Reads whose data were not sent yet, a ring. RequestRules limit their number.
+    // Reads and digests whose data were not sent yet, a ring. RequestRules limit their number.
     std::array<wire::FrameHeader, wire::max_reads> reads_{};
     std::size_t first_read_ = 0;
     std::size_t read_count_ = 0;
     std::size_t served_bytes_ = 0;
     std::string error_text_;
     std::string sent_text_; // the payload of send_error(), until it is sent
+    // The payloads of answers to digest frames, until they are sent.
+    std::array<std::array<wire::BlockDigest, wire::max_digests>, wire::max_reads> digests_{};
+    std::size_t digests_used_ = 0; // elements of digests_ that were posted
+    std::uint64_t digested_ = 0;   // number of the frame whose digests are in the next element
 };
 
 } // namespace rpmem::target

@@ -25,6 +25,7 @@ struct TcpServerOptions {
     std::chrono::milliseconds peer_timeout;
     bool tls = false;
     bool read_only = false; // the pool is mapped read-only
+    bool digests = false;   // digest frames are allowed, see wire::capability_compare
 };
 
 class TcpLaneServer final : public LaneServer, private transport::LaneOwner {
@@ -50,7 +51,8 @@ public:
 private:
     TcpLaneServer(const TcpServerOptions& options, std::span<std::byte> pool, const Medium& medium,
                   Event failed, Log log)
-        : LaneServer({pool, medium, options.read_only}, std::move(failed), std::move(log)),
+        : LaneServer({pool, medium, options.read_only, options.digests}, std::move(failed),
+                     std::move(log)),
           options_(options), in_use_(std::make_unique<std::atomic<bool>[]>(options.lanes)) {}
     Result<> set_up();
     std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;

@@ -26,9 +26,9 @@ private:
 };
 
 // The requests of an initiator on a lane. A drain is a persist without a range.
-enum class RequestKind : unsigned { write, persist, deep_persist, drain, read };
-inline constexpr std::array<std::string_view, 5> request_names{"write", "persist", "deep_persist",
-                                                               "drain", "read"};
+enum class RequestKind : unsigned { write, persist, deep_persist, drain, read, digest };
+inline constexpr std::array<std::string_view, 6> request_names{"write", "persist", "deep_persist",
+                                                               "drain", "read",    "digest"};
 struct RequestCounters {
     Counter requests;
     Counter bytes;

@@ -144,6 +144,23 @@ TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
         }
 }
 
+// The pool has one block.
+TEST_P(FabricFrames, DigestsSeeWhatWasFlushedBefore) {
+    for (const bool relaxed : {false, true})
+        for (const Range& range : sample_ranges) {
+            fill(range);
+            ASSERT_EQ(lane().persist(0, pool_size, false), 0);
+            fill(range);
+            ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
+            std::array<wire::BlockDigest, 1> theirs{};
+            ASSERT_EQ(lane().digests(theirs, 0, pool_size), 0) << lane().violation();
+            std::array<wire::BlockDigest, 1> ours{};
+            wire::digest_blocks(memory, ours);
+            EXPECT_EQ(theirs, ours) << range.size << (relaxed ? " relaxed" : " strict");
+            ASSERT_EQ(lane().drain(), 0);
+        }
+}
+
 TEST_P(FabricFrames, AnyMixtureOfCallsComesToAnEnd) {
     Recorder::instance().delay(std::chrono::milliseconds(0));
     Numbers next;

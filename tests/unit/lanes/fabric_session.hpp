@@ -45,6 +45,7 @@ public:
                                                    .paging = PagingPolicy::never,
                                                    .access = access,
                                                    .read_only = read_only,
+                                                   .digests = true,
                                                    .max_unproven = max_unproven,
                                                    .unproven_timeout = unproven_timeout},
                                                   {pool.begin(), pool_size}, pool.medium(),
@@ -130,7 +131,8 @@ inline initiator::LanesRequest request_for(const FabricLaneServer& server,
         .lanes = server.lanes(),
         .interrupt = {fd, [] { return true; }},
         .proof = std::make_shared<const transport::ProofSession>(sample_proof(server.lanes())),
-        .inline_size = ServedSession::inline_size};
+        .inline_size = ServedSession::inline_size,
+        .digests = true};
     if (server.is_direct())
         request.remote = {server.remote_base(), server.key()};
     return request;

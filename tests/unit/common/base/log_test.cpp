@@ -174,7 +174,7 @@ TEST_F(LogFile, StandardErrorIsWrittenOnlyWhileItIsTheSameFile) {
         log.error("to be seen");
     }
     {
-        const StandardError here(second.get()); // the program closed it and opened another file
+        const StandardError here(second.get()); // like a program that closed it and opened a file
         log.error("never to be seen");
         Log::to_stderr("librpmem", LogLevel::error, std::nullopt).error("closed at load");
     }

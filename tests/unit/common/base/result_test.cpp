@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests RPMEM_TRY, RPMEM_ASSIGN and in_context() on temporaries, on results that are kept, and on
-// expected types with another error type. The test fails if a macro goes on after an error, if it
+// expected types with another error type. The test fails if a macro continues after an error, if it
 // copies the value or the error of a temporary, or if the text of an error changes on its way. It
 // does not compile if a macro cannot be used twice in a function, with commas or within a lambda.
 #include "tests/support/expect.hpp"
@@ -123,7 +123,7 @@ TEST(Result, ValuesAreMovedOnce) {
         static_assert(std::is_same_v<decltype(value), Counted&&>);
         return std::pair(value.copies, value.moves);
     };
-    EXPECT_EQ(out(), std::pair(0, 2)); // into the result, and out of it
+    EXPECT_EQ(out(), std::pair(0, 2)); // moved into the result, and out of it
     EXPECT_EQ(in_place(), std::pair(0, 1));
 }
 

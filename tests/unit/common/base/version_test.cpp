@@ -13,7 +13,7 @@ TEST(Version, IsThatOfTheProject) {
     EXPECT_EQ(describe_version("program").rfind("program " PROJECT_VERSION "\nbuilt ", 0), 0U);
 }
 
-// The names in base are a copy, because common/base may not depend on common/wire.
+// common/base has a copy of the names, because it must not depend on common/wire.
 TEST(Version, TellsEveryTransport) {
     const std::string text = describe_version("program");
     std::string list = text.substr(text.find("transports: ") + 12) + ", ";

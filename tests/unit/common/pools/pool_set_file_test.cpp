@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests parse_pool_set(), parse_part_size() and lay_out_parts() on texts and sizes, without files.
-// The test fails if a part gets another size or place than poolset(5) says, if a malformed file is
-// accepted or its error lacks the line number, if an error quotes a file that is not a pool set, or
-// if a limit or an overflow is not checked.
+// The test fails if a part gets another size or place than poolset(5) specifies, if a malformed
+// file is accepted or its error lacks the line number, if an error quotes a file that is not a pool
+// set, or if a limit or an overflow is not checked.
 #include "common/pools/part_layout.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"

@@ -10,7 +10,7 @@ namespace rpmem::rdma {
 
 class DeviceTree : public testing::Test {
 protected:
-    // A test examines the directory as another user.
+    // Others may read the directory, because a test examines it as another user.
     DeviceTree() { std::filesystem::permissions(root, std::filesystem::perms(0755)); }
 
     void write(const std::string& file, const std::string& text) const {

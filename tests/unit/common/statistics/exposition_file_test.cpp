@@ -44,7 +44,7 @@ protected:
 };
 
 TEST_F(MetricsFile, IsReplacedAsAWhole) {
-    put("." + own_ + ".new"); // of a process with this PID that was killed while it wrote
+    put("." + own_ + ".new"); // left by a killed process with this PID
     const ExpositionFile file = opened();
     std::ifstream before;
     std::string old_text;

@@ -59,7 +59,7 @@ TEST_F(ProofEnds, ProveThemselvesToEachOther) {
     EXPECT_EQ(step.state, ProofState::proven);
 }
 
-// Both ends see the bytes before TLS, and leave those of TLS unconsumed.
+// Both ends consume the bytes before TLS, but not those of TLS.
 TEST_F(ProofEnds, ProveThemselvesInsideOfTls) {
     InitiatorProof initiator(session_, samples::identity, true);
     auto first = copied(initiator.start(initiators_).send);

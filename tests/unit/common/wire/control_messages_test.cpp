@@ -81,6 +81,20 @@ TEST(Encoding, OfEveryMessage) {
          "0102030405060708090a0b0c0d0e0f10"
          "1112131415161718191a1b1c1d1e1f20" +
              zeros(31) + "ff"},
+        {"POOL_STATE", encode(samples::pool_state()),
+         "00000000000000140000000000000060"
+         "1112131415161718191a1b1c1d1e1f20"
+         "2122232425262728292a2b2c2d2e2f30"
+         "3132333435363738393a3b3c3d3e3f40"
+         "fe" +
+             zeros(31)},
+        {"SET_REPLICA_STATE to in sync", encode(SetReplicaStateRequest{ReplicaState::in_sync}),
+         "00000015000000000000001000000001"},
+        {"SET_REPLICA_STATE to catching up",
+         encode(SetReplicaStateRequest{ReplicaState::catching_up}),
+         "00000015000000000000001000000002"},
+        {"SET_REPLICA_STATE response", encode(SetReplicaStateResponse{Status::bad_state}),
+         "00000010000000160000000000000010"},
         {"CREATE response", encode(samples::create_response()),
          "0000000000000002000000000000002c" + in_band_hex()},
         {"OPEN response", encode(samples::open_response()),
@@ -108,6 +122,31 @@ TEST(PoolClaim, IsReadAsItWasSent) {
               std::nullopt);
 }
 
+TEST(PoolState, IsReadAsItWasSent) {
+    const Bytes message = encode(samples::pool_state());
+    const auto header = std::span(message).first(response_header_size);
+    const auto body = std::span(message).subspan(response_header_size);
+    EXPECT_EQ(unsolicited_type(header, samples::all_agreed), MessageType::pool_state);
+    EXPECT_EQ(decode_unsolicited_size(header), body.size());
+    EXPECT_EQ(test::value_of(decode_pool_state(body)), samples::pool_state());
+    EXPECT_TRUE(test::failed(decode_pool_state(body.first(body.size() - 1)), EBADMSG));
+    EXPECT_TRUE(test::failed(decode_pool_state(message), EBADMSG));
+    Bytes longer = message;
+    longer[response_header_size - 1] = std::byte{97}; // the last byte of its size
+    EXPECT_EQ(unsolicited_type(std::span(longer).first(response_header_size), samples::all_agreed),
+              std::nullopt);
+}
+
+// The initiator compares these times, so a negative one would be before every other time.
+TEST(PoolState, ATimeBeforeTheEpochIsMalformed) {
+    for (const std::size_t offset : {32U, 40U}) {
+        Bytes body = encode(samples::pool_state());
+        body.erase(body.begin(), body.begin() + response_header_size);
+        body.at(offset) = std::byte{0x80};
+        EXPECT_TRUE(test::failed(decode_pool_state(body), EBADMSG, "its times are")) << offset;
+    }
+}
+
 TEST(Encoding, InitialStatusIsInHostOrder) {
     EXPECT_EQ(hex(encode_initial_status(EINVAL)), host_word("00000016", "16000000"));
     EXPECT_EQ(hex(encode_initial_status(-1)), "ffffffff");
@@ -127,12 +166,14 @@ TEST(Encoding, ARefusalIsTheWholeResponseWithZeros) {
                   fmt::format("{:08x}000000060000000000000010", status));
         EXPECT_EQ(hex(encode_refusal(MessageType::set_attributes, Status{status})),
                   fmt::format("{:08x}000000080000000000000010", status));
+        EXPECT_EQ(hex(encode_refusal(MessageType::set_replica_state, Status{status})),
+                  fmt::format("{:08x}000000160000000000000010", status));
     }
 }
 
 TEST(Decoding, EveryErrorStatusOfEveryResponse) {
     const MessageType requests[] = {MessageType::create, MessageType::open, MessageType::close,
-                                    MessageType::set_attributes};
+                                    MessageType::set_attributes, MessageType::set_replica_state};
     for (const MessageType request : requests) {
         for (const std::uint32_t status : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U, 11U, 12U, 13U,
                                            14U, 0xffffffffU}) { // the last one is unknown
@@ -158,6 +199,14 @@ TEST(Decoding, WhatTheDaemonJudgesIsKeptAsItCame) {
     EXPECT_EQ(create.pool_size, 0U);
     EXPECT_EQ(create.inline_size, UINT64_MAX);
     EXPECT_EQ(create.pool_set, "/absolute/../pool.set");
+}
+
+TEST(Decoding, AnUnknownStateOfTheReplicaIsKeptAsItCame) {
+    for (const std::uint32_t raw : {0U, 3U, 0xffffffffU}) {
+        const auto decoded = test::value_of(
+            samples::receive_request(encode(SetReplicaStateRequest{ReplicaState{raw}})));
+        EXPECT_EQ(std::get<SetReplicaStateRequest>(decoded).replica_state, ReplicaState{raw});
+    }
 }
 
 TEST(Decoding, LongestPoolSetName) {
@@ -208,9 +257,9 @@ TEST_F(PersistMessages, GoldenBytesOfResponses) {
 }
 
 TEST(Status, EveryStatusHasTheErrnoOfTheProtocol) {
-    constexpr int expected[] = {0,           EPROTONOSUPPORT, EINVAL,       EFBIG,  EINVAL,
-                                EINVAL,      EREMOTEIO,       ECONNABORTED, EBUSY,  EEXIST,
-                                EMEDIUMTYPE, ENOENT,          EACCES,       EINVAL, EIO};
+    constexpr int expected[] = {0,         EPROTONOSUPPORT, EINVAL, EFBIG,  EINVAL,      EINVAL,
+                                EREMOTEIO, ECONNABORTED,    EBUSY,  EEXIST, EMEDIUMTYPE, ENOENT,
+                                EACCES,    EINVAL,          EIO,    ESTALE, EINVAL};
     for (std::uint32_t raw = 0; raw < std::size(expected); ++raw)
         EXPECT_EQ(errno_of(Status{raw}), expected[raw]) << "status " << raw;
 }
@@ -222,22 +271,22 @@ TEST(Status, TheNamesHaveTheNumbersOfTheProtocol) {
     };
     EXPECT_EQ(numbers(success, bad_protocol, bad_name, bad_size, bad_lanes, bad_provider, fatal,
                       fatal_connection, busy, exists, provider_not_supported, not_found, no_access,
-                      pool_configuration, medium_failed),
-              (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+                      pool_configuration, medium_failed, stale, bad_state),
+              (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
 }
 
 TEST(Status, EveryStatusHasWordsOfItsOwn) {
     std::set<std::string> texts;
-    for (std::uint32_t raw = 0; raw <= 15; ++raw) // 15 is unknown
+    for (std::uint32_t raw = 0; raw <= 17; ++raw) // 17 is unknown
         texts.insert(describe(Status{raw}));
-    EXPECT_EQ(texts.size(), 16U);
+    EXPECT_EQ(texts.size(), 18U);
     EXPECT_EQ(texts.count(""), 0U);
 }
 
 TEST(Status, AnUnknownStatusIsAFailureOfTheTarget) {
-    EXPECT_EQ(errno_of(Status{16}), EREMOTEIO);
+    EXPECT_EQ(errno_of(Status{17}), EREMOTEIO);
     EXPECT_EQ(errno_of(Status{0xffffffff}), EREMOTEIO);
-    EXPECT_TRUE(test::contains(describe(Status{16}), "status 16,"));
+    EXPECT_TRUE(test::contains(describe(Status{17}), "status 17,"));
     EXPECT_TRUE(test::contains(describe(Status{0xffffffff}), "status 4294967295,"));
 }
 
@@ -278,9 +327,9 @@ TEST(MediumFailure, PathAndTextMayBeEmpty) {
 }
 
 TEST(Unsolicited, NoResponseIs) {
-    for (const MessageType request :
-         {MessageType::create, MessageType::open, MessageType::close, MessageType::set_attributes})
-        for (std::uint32_t status = 0; status <= 15; ++status) {
+    for (const MessageType request : {MessageType::create, MessageType::open, MessageType::close,
+                                      MessageType::set_attributes, MessageType::set_replica_state})
+        for (std::uint32_t status = 0; status <= 16; ++status) {
             const Bytes response = encode_refusal(request, Status{status});
             EXPECT_EQ(unsolicited_type(std::span(response).first(response_header_size),
                                        samples::all_agreed),
@@ -296,7 +345,8 @@ TEST(Unsolicited, EachNeedsItsOwnAgreement) {
     } cases[] = {{encode(samples::medium_failure()), &Agreement::medium_failure},
                  {encode_target_heartbeat(), &Agreement::resume},
                  {encode_notice("old"), &Agreement::resume},
-                 {encode(samples::pool_claim()), &Agreement::pool_claim}};
+                 {encode(samples::pool_claim()), &Agreement::pool_claim},
+                 {encode(samples::pool_state()), &Agreement::compare}};
     for (const auto& one : cases) {
         const auto header = std::span(one.message).first(response_header_size);
         Agreement agreement = samples::all_agreed;

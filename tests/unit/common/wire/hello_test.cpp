@@ -66,7 +66,7 @@ TEST(Hello, GoldenBytes) {
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
         0,    0,    0,    124,  0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    1,    169,  128,                          // capabilities
+        0,    0,    0,    0,    0,    3,    169,  128,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    // reserved
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    //
@@ -84,13 +84,14 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
         secret[i] = static_cast<std::byte>(0xc0 + i);
     const std::vector<HostAddress> addresses{*parse_address("192.0.2.7"),
                                              *parse_address("2001:db8::9")};
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 169, 128});
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 169, 128});
     EXPECT_EQ(capability_medium_failure, 128U);
     EXPECT_EQ(capability_addresses, 256U);
     EXPECT_EQ(capability_lane_frames, 2048U);
     EXPECT_EQ(capability_tls, 8192U);
     EXPECT_EQ(capability_resume, 32768U);
     EXPECT_EQ(capability_pool_claim, 65536U);
+    EXPECT_EQ(capability_compare, 131072U);
     EXPECT_EQ(condition_tls_required, 16384U);
     EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, addresses, secret}), golden_offer);
     const auto offer = test::value_of(decode_hello(golden_offer));
@@ -231,7 +232,7 @@ Agreement agreed(std::uint64_t offered, std::uint64_t taken) {
 }
 
 TEST(Agreement, OverTheWholeTable) {
-    for (std::uint64_t offered = 0; offered < 2 * capability_pool_claim; ++offered) {
+    for (std::uint64_t offered = 0; offered < 2 * capability_compare; ++offered) {
         if ((offered & ~all_known) != 0)
             continue;
         const Hello hello = hello_of(offered);
@@ -248,6 +249,7 @@ TEST(Agreement, OverTheWholeTable) {
         ASSERT_EQ(agreement->medium_failure, has(capability_medium_failure));
         ASSERT_EQ(agreement->resume, has(capability_resume));
         ASSERT_EQ(agreement->pool_claim, agreement->resume && has(capability_pool_claim));
+        ASSERT_EQ(agreement->compare, agreement->resume && has(capability_compare));
         ASSERT_EQ(agreement->conditions, offered & all_conditions);
     }
 }
@@ -259,7 +261,7 @@ TEST(Agreement, WhatIsNotOfferedCannotBeTaken) {
 }
 
 TEST(Agreement, WhatIsNotTakenIsNotAgreedOn) {
-    for (std::uint64_t bit = 1; bit <= capability_pool_claim; bit <<= 1) {
+    for (std::uint64_t bit = 1; bit <= capability_compare; bit <<= 1) {
         if (bit == capability_lane_frames)
             continue;
         SCOPED_TRACE(bit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests RequestRules and ResponseRules, which check every header of a lane, with single headers and
 // with a long random exchange between both ends. The test fails if one end accepts a frame that
-// violates type, flags, range, number or credits, if it refuses a valid one, or if credits of the
-// peer make it allocate memory without a limit.
+// violates type, flags, range, number or credits, if it refuses a valid one, if digests are served
+// without the capability, or if credits of the peer make it allocate memory without a limit.
 #include "common/wire/lane_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +17,8 @@ constexpr std::uint64_t pool_size = 1 << 20;
 constexpr LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 16384, .frames = 8, .reads = 2},
     .pool_size = pool_size};
+constexpr LaneTerms with_digests{
+    .credits = terms.credits, .pool_size = 4 * max_digest_range + 4096, .digests = true};
 constexpr std::uint32_t min_weight = 2304; // the credits that the smallest frame uses
 
 FrameHeader frame(FrameType type, std::uint64_t length, std::uint64_t number = 1,
@@ -49,7 +51,46 @@ TEST(RequestRules, OnlyWhatAnInitiatorSends) {
     for (unsigned type = 0; type < 256; ++type) {
         const auto header = frame(static_cast<FrameType>(type), type == 2 ? 0 : 64);
         EXPECT_EQ(type >= 1 && type <= 3, static_cast<bool>(taken(header))) << type;
+        const auto at_block = frame(static_cast<FrameType>(type), type == 2 ? 0 : 64, 1, 0, 0);
+        EXPECT_EQ(type >= 1 && type <= 4, static_cast<bool>(taken(at_block, with_digests))) << type;
     }
+}
+
+// The error text is that for an unknown type of frame.
+TEST(RequestRules, DigestsNeedTheirCapability) {
+    const auto refused = taken(frame(FrameType::digest, 64, 1, 0, 0));
+    ASSERT_FALSE(refused);
+    EXPECT_STREQ(refused.message(), "sent a frame of type 4, which an initiator does not send");
+}
+
+TEST(RequestRules, DigestsAreOfWholeBlocksWithinThePool) {
+    const auto digest = [](std::uint64_t offset, std::uint64_t length, std::uint8_t flags = 0) {
+        return taken(frame(FrameType::digest, length, 1, flags, offset), with_digests);
+    };
+    const auto why = [&](std::uint64_t offset, std::uint64_t length) {
+        return std::string(digest(offset, length).message());
+    };
+    const std::uint64_t size = with_digests.pool_size;
+    EXPECT_TRUE(digest(0, 1));
+    EXPECT_TRUE(digest(digest_block, max_digest_range));
+    EXPECT_TRUE(digest(size - 4096, 4096)) << "the last block of the pool is shorter";
+    EXPECT_TRUE(digest(0, digest_block + 4096)) << "the pool of the initiator may be shorter";
+    EXPECT_TRUE(digest(0, 64, frame_flag::answer_wanted)) << "has no effect, as for a read";
+    EXPECT_FALSE(digest(0, 64, frame_flag::deep));
+    EXPECT_EQ(why(0, 0), "sent a frame of type 4 for 0 bytes, where 1 to 1048576 are allowed");
+    EXPECT_EQ(why(0, max_digest_range + 1),
+              "sent a frame of type 4 for 1048577 bytes, where 1 to 1048576 are allowed");
+    EXPECT_EQ(why(digest_block - 8, 64),
+              "requested digests from offset 65528, which is not a multiple of 65536");
+    EXPECT_EQ(why(size - 4096, 4097), "named a range of 4097 bytes at offset 4194304, which is not "
+                                      "within the pool of 4198400 bytes");
+    EXPECT_FALSE(digest(std::numeric_limits<std::uint64_t>::max() - digest_block + 1, 64));
+}
+
+TEST(RequestRules, ASessionThatOnlyReadsMayAskForDigests) {
+    LaneTerms only_reads = with_digests;
+    only_reads.read_only = true;
+    EXPECT_TRUE(taken(frame(FrameType::digest, 64, 1, 0, 0), only_reads));
 }
 
 TEST(RequestRules, FlagsAreThoseOfTheType) {
@@ -182,11 +223,32 @@ TEST(RequestRules, ReadsAreBounded) {
     EXPECT_FALSE(taken(bytes, frame(FrameType::read, 1, 5)));
 }
 
+// A digest costs a read, and the bytes of its answer. It needs no ack.
+TEST(RequestRules, DigestsAreBoundedLikeReads) {
+    const auto of_all = [](std::uint64_t number) {
+        return frame(FrameType::digest, max_digest_range, number, 0, 0);
+    };
+    RequestRules requests(with_digests);
+    ASSERT_TRUE(completed(requests, of_all(1)));
+    ASSERT_TRUE(completed(requests, frame(FrameType::read, 64, 2)));
+    EXPECT_FALSE(taken(requests, of_all(3)));
+    EXPECT_FALSE(requests.owes_ack());
+    requests.answered(max_digests * digest_size);
+    EXPECT_TRUE(taken(requests, of_all(3)));
+    LaneTerms many = with_digests;
+    many.credits.reads = 1000;
+    RequestRules bytes(many);
+    const std::uint64_t most = many.credits.bytes / (max_digests * digest_size);
+    for (std::uint64_t number = 1; number <= most; ++number)
+        ASSERT_TRUE(taken(bytes, of_all(number))) << number;
+    EXPECT_FALSE(taken(bytes, frame(FrameType::digest, 1, most + 1, 0, 0)));
+}
+
 // Both ends count credits in the same way. The target accepts every frame that the initiator's own
 // rules allow.
 TEST(ResponseRules, SendWhatRequestsTake) {
-    ResponseRules responses(terms);
-    RequestRules requests(terms);
+    ResponseRules responses(with_digests);
+    RequestRules requests(with_digests);
     std::deque<FrameHeader> reads;
     unsigned random = 1;
     const auto next = [&random](unsigned below) {
@@ -194,20 +256,22 @@ TEST(ResponseRules, SendWhatRequestsTake) {
         return (random >> 16) % below;
     };
     for (int step = 0; step < 20000; ++step) {
-        const auto type = static_cast<FrameType>(1 + next(3));
+        const auto type = static_cast<FrameType>(1 + next(4));
         const auto length =
             type == FrameType::persist ? 0 : 1 + next(next(2) != 0 ? 64 : terms.credits.payload);
+        const bool asks_for_data = type == FrameType::read || type == FrameType::digest;
         if (responses.has_room(type, length)) {
             const auto header = responses.add(type, 0, 0, length);
             ASSERT_TRUE(completed(requests, header)) << step;
-            if (type == FrameType::read)
+            if (asks_for_data)
                 reads.push_back(header);
-        } else if (type == FrameType::read) {
+        } else if (asks_for_data) {
             const FrameHeader read = reads.front();
             reads.pop_front();
-            requests.answered(read.length);
+            const std::uint64_t size = read.type == FrameType::read ? read.length : digest_size;
+            requests.answered(size);
             ASSERT_TRUE(
-                taken(responses, frame(FrameType::data, read.length, read.number, 0, read.offset)));
+                taken(responses, frame(FrameType::data, size, read.number, 0, read.offset)));
             responses.read_complete();
         } else {
             ASSERT_TRUE(requests.owes_ack());
@@ -270,6 +334,30 @@ TEST(ResponseRules, DataAnswerTheOldestRead) {
     responses.read_complete();
     EXPECT_FALSE(data(64, 4096, 1));
     EXPECT_TRUE(data(128, 8192, 2));
+}
+
+TEST(ResponseRules, DigestsAnswerTheOldestDigest) {
+    ResponseRules responses(with_digests);
+    const auto data = [&](std::uint64_t length, std::uint64_t offset, std::uint64_t number) {
+        return taken(responses, frame(FrameType::data, length, number, 0, offset));
+    };
+    constexpr std::uint64_t offset = 2 * digest_block;
+    EXPECT_EQ(responses.add(FrameType::digest, 0, offset, digest_block + 1).number, 1U);
+    static_cast<void>(responses.add(FrameType::read, 0, 0, 64));
+    EXPECT_FALSE(responses.has_room(FrameType::digest, 1));
+    EXPECT_EQ(responses.last_write(), 0U) << "a digest needs no ack";
+    EXPECT_FALSE(data(digest_block + 1, offset, 1)) << "the range itself";
+    EXPECT_FALSE(data(digest_size, offset, 1));
+    EXPECT_FALSE(data(3 * digest_size, offset, 1));
+    EXPECT_FALSE(data(2 * digest_size, offset + digest_block, 1));
+    EXPECT_FALSE(data(2 * digest_size, offset, 2));
+    EXPECT_STREQ(data(16, offset, 1).message(),
+                 "sent 16 bytes of offset 131072 for frame number 1, expected 32 bytes of offset "
+                 "131072 for frame number 1");
+    EXPECT_TRUE(data(2 * digest_size, offset, 1));
+    responses.read_complete();
+    EXPECT_TRUE(responses.has_room(FrameType::digest, 1));
+    EXPECT_TRUE(data(64, 0, 2));
 }
 
 TEST(ResponseRules, ErrorsAreBounded) {

@@ -61,6 +61,16 @@ inline PoolClaim pool_claim() {
     return claim;
 }
 
+inline PoolState pool_state() {
+    PoolState state{.epoch = 0x2122232425262728,
+                    .last_epoch = 0x292a2b2c2d2e2f30,
+                    .behind_since = 0x3132333435363738,
+                    .catching_up_since = 0x393a3b3c3d3e3f40};
+    std::ranges::generate(state.id, [next = 0x11]() mutable { return std::byte(next++); });
+    state.parts.front() = std::byte{0xfe};
+    return state;
+}
+
 inline InBandAttributes in_band() {
     return {0xb10d, PersistMethod::general_purpose, 0x0102030405060708, 0x7f1d26000000, 0x01020304};
 }
@@ -71,7 +81,8 @@ inline MediumFailure medium_failure() {
     return {"/pools/part0", 0x0102030405060000, 0x1000, 5, "msync: Input/output error"};
 }
 
-inline constexpr Agreement all_agreed{.medium_failure = true, .resume = true, .pool_claim = true};
+inline constexpr Agreement all_agreed{
+    .medium_failure = true, .resume = true, .pool_claim = true, .compare = true};
 
 // Decodes a whole message like a receiver: the header first, then the body.
 inline Result<Request> receive_request(std::span<const std::byte> message) {
@@ -84,7 +95,7 @@ inline Bytes encode_any(const Request& request) {
     return std::visit([](const auto& message) { return encode(message); }, request);
 }
 
-// The unsolicited message as bytes once more, or why it is refused.
+// Decodes an unsolicited message like a receiver, and encodes the result again.
 inline Result<Bytes> receive_unsolicited(std::span<const std::byte> message) {
     const auto header = message.first(std::min(message.size(), response_header_size));
     const auto type = unsolicited_type(header, all_agreed);
@@ -97,12 +108,15 @@ inline Result<Bytes> receive_unsolicited(std::span<const std::byte> message) {
     const auto again = [](const auto& decoded) { return encode(decoded); };
     if (type == MessageType::pool_claim)
         return decode_pool_claim(body).map(again);
+    if (type == MessageType::pool_state)
+        return decode_pool_state(body).map(again);
     return decode_medium_failure(body).map(again);
 }
 
 // Decodes a whole response like a receiver, and encodes the result again.
 inline Result<Bytes> receive_response(MessageType expected, std::span<const std::byte> message) {
-    if (expected == MessageType::medium_failure || expected == MessageType::pool_claim)
+    if (expected == MessageType::medium_failure || expected == MessageType::pool_claim ||
+        expected == MessageType::pool_state)
         return receive_unsolicited(message);
     RPMEM_ASSIGN(auto header,
                  decode_response_header(
@@ -116,6 +130,8 @@ inline Result<Bytes> receive_response(MessageType expected, std::span<const std:
         return decode_response<OpenResponse>(header, body).map(again);
     case MessageType::close_response:
         return decode_response<CloseResponse>(header, body).map(again);
+    case MessageType::set_replica_state_response:
+        return decode_response<SetReplicaStateResponse>(header, body).map(again);
     default:
         return decode_response<SetAttributesResponse>(header, body).map(again);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests what is durable when a served lane of protocol 0.1 answers, on media of several kinds. The
-// recorder keeps an image of what would survive a power failure. The test fails if an answer comes
-// before its range is durable, if a deep persist does not reach a device, if an error of the medium
-// is answered, or if pages that a device has written are not marked as changed.
+// recorder keeps an image of what would survive a power failure. The test fails if an answer is
+// sent before its range is durable, if a deep persist does not reach a device, if an error of the
+// medium is answered, or if pages that a device has written are not marked as changed.
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/lanes/visit.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using test::Recorder;
 
 constexpr std::size_t max_data = 8 * inline_size; // inline data of a message
-// An answer that does not wait for the medium arrives earlier.
+// Delay of the medium. An answer that does not wait for the medium arrives earlier.
 constexpr std::chrono::milliseconds slow(20);
 
 const std::vector<Share> two_files{{pool_size / 2, false}, {pool_size / 2, false}};

@@ -61,7 +61,7 @@ protected:
     Collector collector;
 };
 
-// Frames that another one follows are sent together with the last one.
+// Frames that are posted with More::follows are sent together with the next one.
 TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
     const Buffer piece = counted(100);
     Buffer expected;

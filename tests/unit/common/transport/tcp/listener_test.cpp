@@ -219,7 +219,7 @@ TEST_F(ListenerTest, WhereNothingAnswersAFirewallMayBeWhy) {
                        "(firewall)? (waited 500 ms, RPMEM_PEER_TIMEOUT)"));
 }
 
-// The connection succeeds because the kernel accepts it, but nobody serves it.
+// The connection succeeds because the kernel accepts it, but no thread serves it.
 TEST_F(ListenerTest, ATargetThatSaysNothingIsNotWaitedForWithoutEnd) {
     stop();
     const auto hurried = options(0, "127.0.0.1", std::chrono::milliseconds(300));

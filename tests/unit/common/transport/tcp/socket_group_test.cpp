@@ -157,7 +157,7 @@ TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
     EXPECT_EQ(wait(patient, long_time), WaitResult::woken);
 }
 
-// A connection with something to send is waited for until the network takes it.
+// A wait also waits for a connection with unsent bytes until the network accepts them.
 TEST_P(SocketGroupTest, WaitsForRoom) {
     LaneConnection& connection = *connections[0];
     const std::vector<std::byte> piece(std::size_t{64} * 1024);

@@ -19,7 +19,7 @@ struct PeerSettings {
     const char* suite = "TLS_AES_128_GCM_SHA256";
     std::array<unsigned char, 2> suite_number{0x13, 0x01};
     const char* groups = "X25519:P-256";
-    std::string identity = "rpmem 1"; // empty: it has no PSK
+    std::string identity = "rpmem 1"; // if empty, the peer has no PSK
     bool has_certificate = false;
     int psk = 1; // first byte of the PSK
 };
@@ -138,7 +138,7 @@ private:
     int key_updates_ = 0;
 };
 
-// A TlsStream and another peer.
+// A TlsStream, and a peer that uses OpenSSL directly.
 class TlsPeerTest : public ::testing::Test {
 protected:
     void meet(const PeerSettings& settings, std::uint64_t records = max_records_of_a_key) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/lanes/frame_lane.hpp"
+
+#include <algorithm>
+
+namespace rpmem::initiator {
+
+using transport::More;
+using transport::PostResult;
+using wire::FrameHeader;
+using wire::FrameType;
+
+int FrameLane::persist_copy(std::span<const std::byte> copy, std::size_t offset) {
+    int code = flush_copy(copy, offset);
+    if (code == 0)
+        code = drain();
+    if (code != 0)
+        connection_->abandon(); // COPY belongs to the caller again
+    return code;
+}
+
+// The pieces are as small as those of reads, because libfabric copies a piece that is not in the
+// pool into a buffer of that size.
+int FrameLane::flush_copy(std::span<const std::byte> copy, std::size_t offset) {
+    const std::size_t max_piece = max_read_piece(responses_.max_payload());
+    while (!copy.empty()) {
+        const auto piece = copy.first(std::min(copy.size(), max_piece));
+        const auto length = static_cast<std::uint32_t>(piece.size());
+        while (!responses_.has_room(FrameType::write, length))
+            if (const int code = wait_for_room())
+                return code;
+        const FrameHeader header = responses_.add(FrameType::write, 0, offset, length);
+        ack_is_asked_ = answers_each_;
+        last_data_ = header.number;
+        while (connection_->post(header, piece, More::none) != PostResult::yes)
+            if (const int code = make_progress())
+                return code;
+        offset += piece.size();
+        copy = copy.subspan(piece.size());
+    }
+    return 0;
+}
+
+} // namespace rpmem::initiator
