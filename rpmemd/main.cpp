@@ -35,7 +35,7 @@ namespace {
 using namespace rpmem;
 
 constexpr std::chrono::seconds write_time(10);
-constexpr std::chrono::seconds document_time(60); // for megabytes over a slow link
+constexpr std::chrono::seconds document_time(60); // megabytes may be sent over a slow link
 
 void say(const std::string& text) {
     const std::string line = printable("rpmemd: " + text) + "\n";
@@ -114,7 +114,7 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
 }
 
 // Returns whether an invalid command line was not meant for a session. Then the exit status is the
-// answer, and nobody reads a status on standard output.
+// answer, and no client reads a status on standard output.
 bool asks_for_no_session(int argc, const char* const argv[]) {
     return std::any_of(argv + std::min(argc, 1), argv + argc, [](std::string_view argument) {
         return argument == "-r" || argument.starts_with("--remove") || argument == "--probe" ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the pool store, from the configuration of the daemon.
+// Converts the configuration of the daemon to the options of the pool store.
 #pragma once
 
 #include "rpmemd/pools/pool.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions for the verbs of run_action(), and what they share.
+// The actions that run_action() selects by their verb, and the functions that they share.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -49,8 +49,8 @@ struct ActionContext {
 [[nodiscard]] nlohmann::json record_members(const ActionContext& context, const PoolFacts& pool,
                                             bool in_use);
 
-// The members that tell one claim on a pool from the next: pool_id, epoch and generation, all null
-// if RECORD is empty.
+// Returns the members that identify a claim on a pool: pool_id, epoch and generation. All are null
+// if the epoch of RECORD is 0, which means that there is no claim.
 [[nodiscard]] nlohmann::json claim_members(const PoolRecord& record);
 
 // The pool sets below a directory, by their names relative to it.
@@ -59,12 +59,12 @@ struct FoundNames {
     bool all = true; // false: the directory has too many files, or could not be read to its end
 };
 [[nodiscard]] FoundNames find_pool_sets(const std::filesystem::path& directory);
-// ENOENT if DIRECTORY is not a directory.
+// Fails with ENOENT if DIRECTORY is not a directory or cannot be accessed.
 [[nodiscard]] Result<> check_poolset_dir(const std::filesystem::path& directory);
 
-// None of the parts exists.
+// Returns whether none of the parts exists.
 [[nodiscard]] bool is_absent(const PoolFacts& pool);
-// SESSIONS are those of the pool.
+// Returns whether a session or another program uses the pool. SESSIONS are those of the pool.
 [[nodiscard]] bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions);
 
 using ActionResult = Result<nlohmann::json>; // the members of the document

@@ -40,7 +40,6 @@ std::optional<ExceptRange> range_in(std::string_view line) {
     return ExceptRange{*offset, *offset + *length};
 }
 
-// Reads lines from a descriptor.
 class Lines {
 public:
     Lines(int fd, std::chrono::milliseconds time) : fd_(fd), time_(time), deadline_(time) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check: whether one pool can be opened, or each pool of the pool set directory.
+// The actions check and check-all: whether one pool, or each pool in the pool set directory, can be
+// opened.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/caller.hpp"
 #include "rpmemd/actions/document.hpp"
@@ -16,25 +17,32 @@ namespace {
 
 using nlohmann::json;
 
-// For reading, so that nothing on the medium changes.
+// Opens the pool read-only, so that nothing on the medium changes.
 Result<Pool> open_to_check(ActionContext& context, const std::string& name) {
     PoolOptions options = context.pool_options;
     options.read_only = true;
     return open_pool(options, name, 0, context.log);
 }
 
-// In one word. RECORD: see record_members().
+// Returns the state for the document. RECORD is from record_members().
 const char* checked_state(const PoolFacts& facts, const Result<Pool>& pool, const json& record) {
     if (!pool)
         return pool.error().code == EBUSY ? "in use" : is_absent(facts) ? "absent" : "faulty";
     if (!record.at("record_problem").get_ref<const std::string&>().empty())
         return "faulty";
+    if (!record.at("catching_up_since").is_null())
+        return "catching up";
     return record.at("behind_since").is_null() ? "sound" : "behind";
 }
 
 json checked(ActionContext& context, const std::string& name) {
-    json entry = {{"name", name}, {"state", "faulty"},       {"problem", ""},
-                  {"size", 0},    {"behind_since", nullptr}, {"repairs", json::array()}};
+    json entry = {{"name", name},
+                  {"state", "faulty"},
+                  {"problem", ""},
+                  {"size", 0},
+                  {"behind_since", nullptr},
+                  {"catching_up_since", nullptr},
+                  {"repairs", json::array()}};
     const auto facts = examine_pool(context.pool_options, name);
     if (!facts) {
         entry["problem"] = facts.error().text;
@@ -45,7 +53,8 @@ json checked(ActionContext& context, const std::string& name) {
     const json record = record_members(context, *facts, in_use);
     entry["state"] = checked_state(*facts, pool, record);
     entry["repairs"] = repairs_of(*facts);
-    entry["behind_since"] = record["behind_since"];
+    for (const char* const mark : {"behind_since", "catching_up_since"})
+        entry[mark] = record[mark];
     if (pool)
         entry["size"] = pool->size();
     entry["problem"] = pool     ? record["record_problem"].get<std::string>()
@@ -74,8 +83,8 @@ ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
     return report;
 }
 
-// A pool that is large and sparse takes a while on kernels before 6.5, so the action looks for its
-// client after each.
+// Opening a large, sparse pool takes seconds on kernels before 6.5. Therefore the action checks
+// before each pool whether its client still waits.
 ActionResult check_all_pools(ActionContext& context, const ActionRequest& /*request*/) {
     const std::filesystem::path& directory = context.pool_options.poolset_dir;
     RPMEM_TRY(check_poolset_dir(directory));

@@ -26,7 +26,7 @@ std::string part_line(const ActionRequest& request, const std::string& path, std
     std::uint64_t size = std::max<std::uint64_t>(share, RPMEM_MIN_PART);
     size += layout_page - 1 - (size - 1) % layout_page;
     if (index > 0 && !request.no_headers)
-        size += layout_page; // for the header, which is not part of the pool
+        size += layout_page; // room for the header, which is not part of the pool
     return fmt::format("{} {}\n", size, path);
 }
 

@@ -71,7 +71,7 @@ Result<std::uint64_t> choose_chunk(std::uint64_t wanted, std::uint64_t length) {
     return wanted;
 }
 
-// Computes the digests of ranges of an open pool, which must be ascending.
+// Computes the digests of ranges of an open pool. The ranges must be ascending.
 class PoolDigester {
 public:
     PoolDigester(const Pool& pool, std::vector<ExceptRange> except, const Caller& caller)
@@ -153,7 +153,8 @@ Result<Registration> register_reading(const ActionContext& context, const std::s
         {.pool_set = (context.pool_options.poolset_dir / name).lexically_normal(),
          .parts = std::move(parts),
          .attribute = pool.attribute(),
-         .headers = pool.lasting_headers()}));
+         .headers = pool.lasting_headers()},
+        /*knows_states=*/true));
     return registration;
 }
 
@@ -189,7 +190,7 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
     json report{{"name", request.name}, {"algorithm", "xxh3-128"}, {"size", pool->size()},
                 {"first", first},       {"length", length},        {"chunk", chunk},
                 {"digests", digests}};
-    // Nobody can have opened the pool for writing since it was opened here.
+    // The shared lock has kept writers out, so this record also holds for the digests.
     const auto& record = registration.found_record();
     report.update(claim_members(record.value_or(PoolRecord{})));
     report["record_problem"] =

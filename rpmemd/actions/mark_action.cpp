@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mark-equal: clears the mark that a pool may be behind. rpmemctl asks for it when it has compared
-// the pool with its source, and moved what differed. The claim that it names proves that nobody has
-// opened the pool for writing since then.
+// The action mark-equal clears the marks that a pool may be behind, and that it is catching up.
+// rpmemctl requests it after it has compared the pool with its source and has copied the
+// differences. The claim in the request shows whether a session has opened the pool for writing
+// since then.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/registry/pool_record_place.hpp"
 
@@ -39,11 +40,14 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     if (const std::string found = claim_text(*record); found != request.claim)
         return other_claim(request, found);
     const bool was_behind = !record->closed || record->behind_since != 0;
+    const bool was_catching_up = record->catching_up_since != 0;
     record->closed = true;
     record->behind_since = 0;
-    if (was_behind)
+    record->catching_up_since = 0;
+    if (was_behind || was_catching_up)
         RPMEM_TRY(place.write(*record));
-    json report{{"name", request.name}, {"was_behind", was_behind}};
+    json report{
+        {"name", request.name}, {"was_behind", was_behind}, {"was_catching_up", was_catching_up}};
     report.update(claim_members(*record));
     return report;
 }

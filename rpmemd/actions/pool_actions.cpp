@@ -31,7 +31,7 @@ bool may_be_pool_set(const fs::directory_entry& entry) {
     if (!entry.is_regular_file(error) || entry.file_size(error) > max_pool_set_file_size || error)
         return false;
     std::ifstream file(entry.path());
-    std::string first_line(11, '\0'); // PMEMPOOLSET
+    std::string first_line(11, '\0'); // the length of PMEMPOOLSET
     file.read(first_line.data(), static_cast<std::streamsize>(first_line.size()));
     return file && begins_as_pool_set(first_line + "\n");
 }
@@ -73,7 +73,7 @@ Result<> check_poolset_dir(const fs::path& directory) {
 
 bool is_absent(const PoolFacts& pool) {
     const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
-    return std::ranges::all_of(pool.parts, is_missing); // also a directory without files
+    return std::ranges::all_of(pool.parts, is_missing); // also true if there are no part files
 }
 
 bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions) {
@@ -94,6 +94,8 @@ const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sess
         return "faulty";
     if (!record.at("record_problem").get_ref<const std::string&>().empty())
         return "faulty";
+    if (!record.at("catching_up_since").is_null())
+        return "catching up";
     return record.at("behind_since").is_null() ? "closed" : "behind";
 }
 
@@ -105,7 +107,8 @@ json summary(const ActionContext& context, const std::string& name) {
         pool ? record_members(context, *pool, is_in_use(*pool, sessions)) : json::object();
     entry["state"] = pool ? state_of(*pool, sessions, record) : "faulty";
     entry["problem"] = pool ? "" : pool.error().text;
-    entry["behind_since"] = record.value("behind_since", json(nullptr));
+    for (const char* const mark : {"behind_since", "catching_up_since"})
+        entry[mark] = record.value(mark, json(nullptr));
     entry["size"] = pool ? pool->size : 0;
     entry["parts"] = pool ? pool->parts.size() : 0;
     entry["headers"] = pool ? name_of(pool->headers) : "";

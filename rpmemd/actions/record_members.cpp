@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The members of a document that come from the record of a pool: its identity, its last writer, and
-// whether it may be behind.
+// whether it may be behind or is catching up.
 #include "common/base/hex.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
@@ -38,7 +38,8 @@ Result<std::optional<PoolRecord>> record_of(const ActionContext& context, const 
     return std::optional(std::move(record));
 }
 
-// If a claim was not closed and no daemon holds it, the pool may be behind since its start.
+// If the last claim was not closed and no daemon holds it, the pool may be behind since the claim
+// began.
 json behind_since(const PoolRecord& record, bool in_use) {
     if (record.behind_since != 0)
         return record.behind_since;
@@ -57,6 +58,7 @@ json claim_members(const PoolRecord& record) {
 json record_members(const ActionContext& context, const PoolFacts& pool, bool in_use) {
     json members = {{"last_writer", nullptr},
                     {"behind_since", nullptr},
+                    {"catching_up_since", nullptr},
                     {"medium_failure", ""},
                     {"record_problem", ""}};
     const auto record = record_of(context, pool);
@@ -67,6 +69,8 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
         return members;
     const PoolRecord& known = **record;
     members["behind_since"] = behind_since(known, in_use);
+    if (known.catching_up_since != 0)
+        members["catching_up_since"] = known.catching_up_since;
     members["medium_failure"] = known.failure;
     if (!context.shows_sessions)
         return members;

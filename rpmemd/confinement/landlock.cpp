@@ -30,7 +30,7 @@ struct AccessRight {
     unsigned version;
     std::uint64_t bit;
 };
-constexpr AccessRight of_files[] = {{1, 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1}, // all up to this
+constexpr AccessRight of_files[] = {{1, 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1}, // all up to MAKE_SYM
                                     {2, LANDLOCK_ACCESS_FS_REFER},
                                     {3, 1ULL << 14},  // LANDLOCK_ACCESS_FS_TRUNCATE
                                     {5, 1ULL << 15}}; // LANDLOCK_ACCESS_FS_IOCTL_DEV

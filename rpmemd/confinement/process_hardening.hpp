@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Restrictions of the own process, applied before anything else.
+// Restrictions that the process imposes on itself before it does anything else.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -7,8 +7,8 @@
 namespace rpmem::target {
 
 // Forbids new privileges by execve(2), core files, and access by other processes of the same user.
-// A core file would contain data of the pool and the secrets of the session. A sanitizer traces its
-// own process, so with one the access stays allowed.
+// A core file would contain data of the pool and the secrets of the session. A build with a
+// sanitizer still allows the access, because the sanitizer traces its own process.
 void give_up_privileges();
 
 // Executes the program again without the variables that a client may have sent (AcceptEnv of

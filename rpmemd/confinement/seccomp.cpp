@@ -28,7 +28,7 @@
 namespace rpmem::target {
 namespace {
 
-// For pools/page_cache.cpp. libseccomp 2.5 does not know the name of this call.
+// Used by rpmemd/pools/files/page_cache.cpp. libseccomp 2.5 does not know the name of this call.
 constexpr int cachestat_number = 451;
 
 // clang-format off
@@ -68,7 +68,7 @@ constexpr int deadly[] = {
 
 // All system calls have lower numbers today. Higher ones share one line of the log.
 constexpr std::size_t max_numbers = 512;
-// Limits the delay by a log that is a pipe and is not read.
+// Limits the delay if the log is a pipe that nobody reads.
 constexpr int timeout_ms = 100;
 
 struct ViolationLog {
@@ -181,7 +181,7 @@ void allow_files(Filter& filter, bool may_remove) {
     filter.allow(SCMP_SYS(openat), {bits(flags, writing | O_DIRECTORY, O_DIRECTORY)});
     if (may_remove)
         filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no AT_REMOVEDIR
-    // For a fault (rpmemd/durability/fault_handler.cpp).
+    // After a fault, rpmemd/durability/fault_handler.cpp searches the file for a hole.
     filter.allow(SCMP_SYS(lseek), {is(2, SEEK_HOLE)});
     // Allow to set the times of an open file only. A path could lead to any file.
     filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
@@ -223,7 +223,7 @@ void allow_threads(Filter& filter) {
     // flags of clone3(2) are in memory, which a filter cannot read.
     filter.rule(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
     filter.rule(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), {is(0, PR_SET_VMA)});
-    filter.allow(SCMP_SYS(tgkill), {is(0, ::getpid())}); // for abort(3)
+    filter.allow(SCMP_SYS(tgkill), {is(0, ::getpid())}); // used by abort(3)
     // Memory must not become executable, so no library can be loaded.
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
         filter.allow(call, {bits(2, PROT_EXEC, 0)});
@@ -236,8 +236,8 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     Filter filter;
     filter.set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     filter.set(SCMP_FLTATR_CTL_TSYNC, 1);
-    // Otherwise kernels before 5.16 disable speculative store bypass, which slows down the process.
-    // That protects against untrusted code in the process, and the daemon runs none.
+    // Without it, kernels before 5.16 disable speculative store bypass. That slows down the daemon,
+    // and protects only against untrusted code in its process. There is none.
     filter.set(SCMP_FLTATR_CTL_SSB, 1);
     std::uint8_t priority = UINT8_MAX - 1;
     for (const int call : allowed) {
@@ -247,10 +247,10 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     allow_files(filter, files.may_remove);
     if (files.replaced >= 0)
         allow_replacement(filter, files.replaced);
-    // For the record of the pool (rpmemd/pools/files/pool_attribute.cpp). A filter sees the
-    // descriptor and the flags, but not the name. An attacker who has taken over the daemon can
-    // also change other existing attributes of the file with this descriptor, but can write to that
-    // file anyway.
+    // Allow to replace the record of the pool (rpmemd/pools/files/pool_attribute.cpp). A filter
+    // sees the descriptor and the flags, but not the name. An attacker who has taken over the
+    // daemon can also change other existing attributes of the file with this descriptor, but can
+    // write to that file anyway.
     if (files.attributed >= 0)
         filter.allow(SCMP_SYS(fsetxattr), {is(0, files.attributed), is(4, XATTR_REPLACE)});
     allow_sockets(filter);

@@ -11,7 +11,7 @@
 namespace rpmem::target {
 namespace {
 
-// Smaller pieces are copied through the cache, from which they may be read again.
+// Smaller pieces are copied through the cache, because they may be read again soon.
 constexpr std::size_t min_streamed_size = 1024;
 
 } // namespace

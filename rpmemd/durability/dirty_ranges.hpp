@@ -18,10 +18,10 @@ public:
     DirtyRanges(const Medium& medium, const std::byte* pool, WorkerCounters& counters)
         : medium_(medium), pool_(pool), counters_(counters) {}
 
-    // Copies DATA into the pool without tearing aligned words. Part of it may become durable at
-    // once.
+    // Copies DATA into the pool without tearing aligned words, for the next persist().
     [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data);
-    // Adds a range that was stored otherwise, for example by RDMA.
+    // Adds a range that was stored otherwise, for example by RDMA. First makes the earlier ranges
+    // durable if this one does not touch them.
     [[nodiscard]] std::string add(std::byte* address, std::size_t size);
     // Makes all ranges durable.
     [[nodiscard]] std::string persist();

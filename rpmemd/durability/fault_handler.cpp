@@ -122,7 +122,7 @@ namespace {
 // that are allocated and were never written. So the file must also have fewer blocks than its size
 // needs.
 bool has_hole(int fd, const struct stat& status, std::uint64_t offset, long page_size) {
-    constexpr std::uint64_t block = 512; // of st_blocks, see stat(3type)
+    constexpr std::uint64_t block = 512; // unit of st_blocks, see stat(3type)
     if (static_cast<std::uint64_t>(status.st_blocks) * block >=
         static_cast<std::uint64_t>(status.st_size))
         return false;

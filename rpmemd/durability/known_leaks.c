@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // Options for LeakSanitizer, linked only into its builds. pmem2_map_delete(3) of libpmem2 1.12.1
 // leaks 144 bytes for each map of pmem2_map_from_existing(3).
-// Weak: the objects of the simulations come with it, and their programs have it, too.
+// The functions are weak, because a simulation links this file twice: with its objects and with its
+// program.
 #define SEEN_BY_THE_RUNTIME __attribute__((visibility("default"), weak))
 
 SEEN_BY_THE_RUNTIME const char* __lsan_default_suppressions(void);

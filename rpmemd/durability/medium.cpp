@@ -16,7 +16,7 @@
 namespace rpmem::target {
 namespace {
 
-// libpmem2 returns negative errno values, or codes of its own, which are at most this.
+// libpmem2 returns negative errno values, or its own codes, which begin here and descend.
 constexpr int last_own_code = -100000;
 
 constexpr std::uintptr_t page_size = 4096; // the minimum of all architectures

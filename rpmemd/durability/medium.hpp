@@ -47,15 +47,16 @@ public:
     // Flushes all bytes of the parts that are persistent memory from the caches of the processors.
     void flush_pmem() const;
 
-    // The syncs of part number PART, for whoever writes its header.
+    // Returns the syncs of part number PART. Each further sync of the part must use them.
     [[nodiscard]] SyncTracker& syncs_of(std::size_t part) const { return *ranges_[part].syncs; }
     // The first failure, also one that look_at_files() found. failure_code() costs one load.
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
     [[nodiscard]] std::string failure_text() const;
     // Records a file that was truncated or has lost its last name as a failure. The kernel sends a
-    // signal only to a thread that touches truncated memory. If libfabric lets the kernel copy from
-    // it, only a connection ends. A file without a name can never be opened again.
+    // signal only to a thread that touches truncated memory. If a system call of libfabric copies
+    // from it, the call fails without a signal, and only the connection ends. A file without a name
+    // can never be opened again.
     void look_at_files() const;
     [[nodiscard]] std::vector<PartInMemory> parts() const;
 

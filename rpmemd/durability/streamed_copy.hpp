@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to persistent memory past the processor caches, where libpmem does that. The data needs
-// end_streams(), but no flush.
+// Copies to persistent memory past the processor caches, if libpmem supports that on this
+// processor. The data needs end_streams(), but no flush.
 #pragma once
 
 #include <cstddef>

@@ -30,8 +30,8 @@ bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
 } // namespace
 
 // All atomic operations here are memory_order_seq_cst, and the kernel's check of the file's error
-// is ordered with them. So a sync that gets no error, because another sync received it, sees the
-// slot of that one.
+// is ordered with them. So if a sync gets no error because another sync received it, the first one
+// sees the other one's slot in use, or the failure that it has recorded.
 SyncTracker::Slot& SyncTracker::enter() {
     static std::atomic<std::size_t> threads = 0;
     thread_local const std::size_t first = threads++ % max_at_a_time; // usually free

@@ -36,7 +36,7 @@ public:
         int code = 0;
         try {
             code = sync();
-        } catch (...) { // out of memory; nobody may wait for this sync
+        } catch (...) { // out of memory; other syncs must not wait for this one
             static_cast<void>(leave(slot));
             throw;
         }

@@ -5,6 +5,7 @@
 #include "rpmemd/registry/pool_files.hpp"
 
 #include <cerrno>
+#include <utility>
 
 namespace rpmem::target {
 
@@ -47,6 +48,7 @@ Result<std::optional<PoolRecord>> PoolRecordPlace::read_file() {
     RPMEM_TRY(file);
     RPMEM_ASSIGN(auto record, file->read<PoolRecord>());
     file_ = std::move(*file);
+    catches_up_ = record && record->catching_up_since != 0;
     return record;
 }
 
@@ -67,7 +69,14 @@ Result<> PoolRecordPlace::write_file(const PoolRecord& record) {
         RPMEM_ASSIGN(const std::string name, pool_file_name(first_part_));
         RPMEM_ASSIGN(file_, make_pool_file(*directory_, name));
     }
-    return file_->write(record);
+    RPMEM_TRY(file_->write(record));
+    // The other slot has the record of before. While it has a format that an older version does not
+    // know, that version refuses the whole file. A failure is not reported, because RECORD is
+    // durable.
+    const bool did_catch_up = std::exchange(catches_up_, record.catching_up_since != 0);
+    if (did_catch_up && !catches_up_)
+        static_cast<void>(file_->write(record));
+    return {};
 }
 
 } // namespace rpmem::target

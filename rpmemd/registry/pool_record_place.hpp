@@ -33,7 +33,8 @@ public:
     [[nodiscard]] Result<std::optional<PoolRecord>> read();
     // Writes the record, which is durable on return. Call read() first. Fails with ENODATA if the
     // attribute was removed, and with ENOTSUP if the file system supports no attributes. If the
-    // pool had none, later calls use state-dir: call read() and write() again.
+    // pool had none, later calls use state-dir: call read() and write() again. After any other
+    // failure the next read() finds the earlier record, unless its medium has failed.
     [[nodiscard]] Result<> write(const PoolRecord& record);
 
     // Makes later writes sync without SyncTracker, which refuses every sync after a failure.
@@ -52,6 +53,7 @@ private:
     bool in_attribute_ = true;
     std::optional<std::string> value_; // value of the attribute, if there is one
     std::optional<StateFile> file_;
+    bool catches_up_ = false; // the newest record of FILE_ has catching_up_since
 };
 
 } // namespace rpmem::target

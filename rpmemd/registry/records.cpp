@@ -17,9 +17,16 @@ using nlohmann::json;
 using transport::Digest;
 
 // The format number. A record with a greater number is refused. New fields do not need a new number
-// if an older version may drop them.
-constexpr std::uint64_t format_of(const SessionRecord&) { return 2; }
-constexpr std::uint64_t format_of(const PoolRecord&) { return 2; }
+// if an older version may drop them. An older version must not open a pool that is catching up, but
+// it may open the pool afterwards. So a record gets the smallest number that has its fields.
+constexpr std::uint64_t min_format = 2;
+constexpr std::uint64_t format_with_catching_up = 3;
+constexpr std::uint64_t max_format_of(const SessionRecord&) { return min_format; }
+constexpr std::uint64_t max_format_of(const PoolRecord&) { return format_with_catching_up; }
+constexpr std::uint64_t format_of(const SessionRecord&) { return min_format; }
+constexpr std::uint64_t format_of(const PoolRecord& record) {
+    return record.catching_up_since != 0 ? format_with_catching_up : min_format;
+}
 constexpr std::size_t checksum_length = 2 * transport::digest_size; // in hexadecimal digits
 constexpr std::size_t text_start = checksum_length + 1;             // after the blank
 
@@ -33,6 +40,7 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     void field(const char* name, std::uint64_t& value) { object_[name] = value; }
+    void optional_field(const char* name, std::uint64_t& value) { field(name, value); }
     void field(const char* name, std::int64_t& value) { object_[name] = value; }
     void field(const char* name, bool& value) { object_[name] = value; }
     template <std::size_t size>
@@ -63,6 +71,11 @@ public:
     void field(const char* name, std::uint64_t& value) {
         if (const json* found = find(name, &json::is_number_unsigned))
             value = found->get<std::uint64_t>();
+    }
+    // For a field that an older version does not write.
+    void optional_field(const char* name, std::uint64_t& value) {
+        if (object_.contains(name))
+            field(name, value);
     }
     void field(const char* name, std::int64_t& value) {
         std::uint64_t seconds = 0; // times before the epoch do not occur
@@ -117,7 +130,7 @@ void describe(auto& fields, InitiatorName& name) {
     fields.field("address", name.address);
 }
 
-void describe(auto& fields, SessionRecord& record) {
+void describe(auto& fields, SessionRecord& record, std::uint64_t) {
     fields.field("owner", record.owner);
     fields.field("generation", record.generation);
     describe(fields, record.initiator);
@@ -128,7 +141,7 @@ void describe(auto& fields, SessionRecord& record) {
     fields.field("read_only", record.read_only);
 }
 
-void describe(auto& fields, PoolRecord& record) {
+void describe(auto& fields, PoolRecord& record, std::uint64_t format) {
     fields.field("id", record.id);
     fields.field("epoch", record.epoch);
     fields.field("owner", record.owner);
@@ -140,6 +153,15 @@ void describe(auto& fields, PoolRecord& record) {
     fields.field("closed", record.closed);
     fields.field("behind_since", record.behind_since);
     fields.field("failure", record.failure);
+    fields.optional_field("written_epoch", record.written_epoch);
+    if (format >= format_with_catching_up)
+        fields.field("catching_up_since", record.catching_up_since);
+}
+
+void complete(SessionRecord&) {}
+void complete(PoolRecord& record) {
+    if (record.written_epoch == 0) // an older version has written the record
+        record.written_epoch = record.epoch;
 }
 
 Result<Digest> checksum_of(std::string_view text) {
@@ -155,7 +177,7 @@ Result<std::string> encode_line(Record record, std::uint64_t sequence) {
     std::uint64_t format = format_of(record);
     writer.field("version", format);
     writer.field("sequence", sequence);
-    describe(writer, record);
+    describe(writer, record, format);
     const std::string text = writer.text();
     RPMEM_ASSIGN(const auto checksum, checksum_of(text));
     return fmt::format("{} {}\n", hex_of(checksum), text);
@@ -195,17 +217,19 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     NewestRecord<Record> found;
     std::uint64_t format = 0;
     reader.field("version", format);
-    if (!reader.invalid() && format > format_of(found.record))
+    if (!reader.invalid() && format > max_format_of(found.record))
         return fail(
             ErrorClass::caller_fault, ENOTSUP,
             "a record of format {}, but this rpmemd knows formats only up to {}; use the version "
             "that has written it, or a later one",
-            format, format_of(found.record));
+            format, max_format_of(found.record));
     reader.field("sequence", found.sequence);
-    describe(reader, found.record);
+    describe(reader, found.record, format);
+    // A record in an unnecessarily late format was not written by this program.
     reader.check("version", format == format_of(found.record));
     // The greatest sequence is invalid, because the next record could not have a greater one.
     reader.check("sequence", found.sequence != std::numeric_limits<std::uint64_t>::max());
+    complete(found.record);
     if (reader.invalid())
         return damaged(
             fmt::format("a record whose field \"{}\" is missing or invalid", reader.invalid()));

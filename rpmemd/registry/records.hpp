@@ -69,6 +69,12 @@ struct PoolRecord {
     // claim.
     std::int64_t behind_since = 0;
     std::string failure{}; // failure of the medium, for display; empty if none is known
+    // Epoch of the last claim that may have changed the pool. A claim counts as one until its
+    // session is closed without a write, such as one of `pmempool info`.
+    std::uint64_t written_epoch = 0;
+    // Start of the transfer of blocks in any order, which makes the replica inconsistent until it
+    // ends. 0 if there is none.
+    std::int64_t catching_up_since = 0;
 
     bool operator==(const PoolRecord&) const = default;
 };

@@ -55,6 +55,12 @@ std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
 
+std::string describe_catching_up(const PoolRecord& record) {
+    return fmt::format("it is catching up with {} since {}, and its bytes are inconsistent until "
+                       "the program there has opened it again",
+                       describe(record.initiator), describe_time(record.catching_up_since));
+}
+
 Failure stale(const std::string& pool_set, std::string_view why) {
     return fail(ErrorClass::target_refused, ESTALE, "pool {}: {}; {}", pool_set, why, how_to_renew);
 }
@@ -162,12 +168,22 @@ Result<PoolRecord> Registration::claim_of(const PoolUse& use) const {
     return claim;
 }
 
-void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
+void Registration::warn_if_behind(const std::optional<PoolRecord>& record, bool notifies) {
     if (!record)
         return;
+    const auto warn = [&](const std::string& text) {
+        if (notifies)
+            this->warn(text);
+        else
+            log_.warning("{}", text);
+    };
     if (!record->failure.empty())
-        warn(fmt::format("pool {}: its medium has failed before: {}", pool_name_, record->failure));
-    if (!record->closed)
+        this->warn(
+            fmt::format("pool {}: its medium has failed before: {}", pool_name_, record->failure));
+    if (record->catching_up_since != 0)
+        warn(fmt::format("pool {}: {}; {}", pool_name_, describe_catching_up(*record),
+                         how_to_renew));
+    else if (!record->closed)
         warn(fmt::format(
             "pool {} may be behind: the last session that wrote to it, of {}, began {} "
             "and was not closed, so it may lack the last calls of that session; {}",
@@ -180,8 +196,10 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
 
 // The claim must be durable before this session may write. Otherwise a power failure could erase
 // it, and the session that it replaced could resume.
-Result<> Registration::claim(bool goes_on, bool created) {
+Result<> Registration::claim(bool goes_on, bool created, bool knows_states) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
+    if (last_ && last_->catching_up_since != 0 && !created && !knows_states)
+        return stale(pool_name_, describe_catching_up(*last_));
     if (goes_on)
         RPMEM_TRY(compare(pool_));
     RPMEM_ASSIGN(pool_, follow(last_, pool_, goes_on, created));
@@ -189,7 +207,7 @@ Result<> Registration::claim(bool goes_on, bool created) {
                       place_->write(pool_));
 }
 
-Result<> Registration::adopt(const PoolUse& use) {
+Result<> Registration::adopt(const PoolUse& use, bool knows_states) {
     pool_name_ = shown(use.pool_set);
     const bool goes_on = identity_.generation > 0 && !read_only_ && !use.created;
     RPMEM_ASSIGN(pool_, claim_of(use));
@@ -199,19 +217,20 @@ Result<> Registration::adopt(const PoolUse& use) {
     if (read_only_) {
         look();
     } else {
-        auto claimed = claim(goes_on, use.created);
+        auto claimed = claim(goes_on, use.created, knows_states);
         // Some file systems report only for a write that they do not support attributes.
         if (!claimed && claimed.error().code == ENOTSUP) {
             RPMEM_ASSIGN(pool_, claim_of(use));
-            claimed = claim(goes_on, use.created);
+            claimed = claim(goes_on, use.created, knows_states);
         }
         RPMEM_TRY(claimed);
         if (!place_->is_attribute())
             log_.warning("pool {}: its file system has no user attributes, so the record of its "
                          "writer is in state-dir: no other user and no other state-dir sees it",
                          pool_name_);
+        // An initiator that knows the state reports it with what it does about it.
         if (!goes_on && !use.created)
-            warn_if_behind(last_);
+            warn_if_behind(last_, !knows_states);
     }
     set_state(State::holding);
     list(use);
@@ -227,7 +246,7 @@ void Registration::look() {
         log_.error("the record of the pool is ignored: {}", found.error().text);
         return;
     }
-    warn_if_behind(*found);
+    warn_if_behind(*found, true);
     found_record_ = found->value_or(PoolRecord{});
     found_record_->parts = pool_.parts; // a part may have been replaced since the claim
 }
@@ -269,6 +288,34 @@ void Registration::after_change(std::span<const PoolHeader> headers) {
     save();
 }
 
+Result<> Registration::set_replica_state(ReplicaState state) {
+    if (state_ != State::holding || !place_)
+        return fail(ErrorClass::target_refused, EROFS,
+                    "the state of the replica cannot be set in a session that only reads");
+    PoolRecord next = pool_;
+    if (state == ReplicaState::catching_up) {
+        next.catching_up_since = std::time(nullptr);
+    } else {
+        next.catching_up_since = 0;
+        next.behind_since = 0;
+    }
+    RPMEM_TRY(in_context("the state of the replica cannot be stored", place_->write(next)));
+    has_changed_ = true;
+    pool_ = std::move(next);
+    return {};
+}
+
+std::optional<ClaimedPool> Registration::pool_state() const {
+    if (state_ != State::holding || !place_)
+        return std::nullopt;
+    return ClaimedPool{.id = pool_.id,
+                       .epoch = pool_.epoch,
+                       .last_epoch = last_ ? last_->written_epoch : 0,
+                       .behind_since = pool_.behind_since,
+                       .catching_up_since = pool_.catching_up_since,
+                       .parts = pool_.parts};
+}
+
 void Registration::release() {
     if (has_changed_)
         return;
@@ -277,8 +324,10 @@ void Registration::release() {
     save();
 }
 
-void Registration::closed() {
+void Registration::closed(bool has_written) {
     pool_.closed = true;
+    if (!has_written && !has_changed_ && last_)
+        pool_.written_epoch = last_->written_epoch;
     save_last();
 }
 

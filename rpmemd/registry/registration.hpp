@@ -60,6 +60,21 @@ struct Holder {
     bool is_other_writer = false; // the holder is another initiator, and may write
 };
 
+// What an initiator needs to make the replica equal, see wire::PoolState.
+struct ClaimedPool {
+    PoolId id{};
+    std::uint64_t epoch = 0;
+    std::uint64_t last_epoch = 0;
+    std::int64_t behind_since = 0;
+    std::int64_t catching_up_since = 0;
+    transport::Digest parts{};
+
+    bool operator==(const ClaimedPool&) const = default;
+};
+
+// See wire::ReplicaState.
+enum class ReplicaState { in_sync, catching_up };
+
 class Registration {
 public:
     // Does not access STATE_DIR yet. READ_ONLY states that the session does not write.
@@ -78,17 +93,23 @@ public:
     // the claim cannot be stored, and with ESTALE if a session that resumes does not find the pool
     // as the earlier generation left it. A session that only reads stores nothing. It logs and
     // ignores a record that it cannot read.
-    Result<> adopt(const PoolUse& use);
+    // Unless KNOWS_STATES, the initiator cannot make the replica equal. Then a pool that is
+    // catching up is refused with ESTALE.
+    Result<> adopt(const PoolUse& use, bool knows_states);
     // Call them before and after a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
+    // Records that the replica is catching up, or that it is equal to its source, so that it is no
+    // longer behind. The record is durable on return. On failure it stays as it was.
+    Result<> set_replica_state(ReplicaState state);
     // Call it only if this session cannot have written. Restores the earlier record. If there was
     // none, stores this claim as closed. Does nothing after before_change(). The parts must still
     // be locked. medium_failed() may follow.
     void release();
-    // Marks the claim as closed. Everything must be durable, and the parts still locked. Otherwise
-    // the next session could open the pool before the record is written.
-    void closed();
+    // Marks the claim as closed. HAS_WRITTEN: the session may have changed the pool. Everything
+    // must be durable, and the parts still locked. Otherwise the next session could open the pool
+    // before the record is written.
+    void closed(bool has_written);
 
     // Stores TEXT as the failure of the medium. The parts must still be locked.
     void medium_failed(const std::string& text);
@@ -102,6 +123,10 @@ public:
     // Returns the record that a session that only reads has found, with the parts of now; an empty
     // one if the pool has none. Returns nothing if the record could not be read.
     [[nodiscard]] const std::optional<PoolRecord>& found_record() const { return found_record_; }
+
+    // Returns the record of the pool with the claim of this session, and the epoch of the last
+    // claim before it that may have changed the pool. Returns nothing if the session only reads.
+    [[nodiscard]] std::optional<ClaimedPool> pool_state() const;
 
     // Returns the session that has POOL_SET, or nothing if it is unknown.
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
@@ -117,9 +142,10 @@ private:
     Result<> write_session();
     [[nodiscard]] Result<PoolRecord> claim_of(const PoolUse& use) const;
     [[nodiscard]] Result<> compare(const PoolRecord& now) const;
-    Result<> claim(bool goes_on, bool created);
+    Result<> claim(bool goes_on, bool created, bool knows_states);
     void look();
-    void warn_if_behind(const std::optional<PoolRecord>& record);
+    // NOTIFIES: also by a notice to the initiator.
+    void warn_if_behind(const std::optional<PoolRecord>& record, bool notifies);
     void list(const PoolUse& use);
     void save();
     void save_last();
@@ -139,7 +165,7 @@ private:
     std::optional<PoolRecordPlace> place_;
     std::optional<PoolRecord> last_;         // the record before this session
     std::optional<PoolRecord> found_record_; // see found_record()
-    bool has_changed_ = false;               // the headers were changed
+    bool has_changed_ = false;               // the headers or the state of the replica were changed
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

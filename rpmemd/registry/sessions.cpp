@@ -106,16 +106,6 @@ Result<transport::Digest> key_of(const std::filesystem::path& pool_set) {
     return digest;
 }
 
-std::string describe_time(std::int64_t seconds) {
-    const std::time_t time = seconds;
-    std::tm fields{};
-    char text[64];
-    if (::gmtime_r(&time, &fields) == nullptr ||
-        std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &fields) == 0)
-        return "an unknown time";
-    return text;
-}
-
 std::string describe(const InitiatorName& initiator) {
     const auto known = [](const std::string& text) { return text.empty() ? "unknown" : text; };
     return fmt::format("user {} on host {} ({})", known(initiator.user), known(initiator.host),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/base/log.hpp"
+#include "common/base/time_text.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/registry/state_file.hpp"
@@ -43,9 +44,6 @@ inline constexpr std::size_t max_removed = 1000; // takes about 10 ms
 
 // Returns SessionRecord::pool_set_key for the absolute path of a pool set file.
 [[nodiscard]] Result<transport::Digest> key_of(const std::filesystem::path& pool_set);
-
-// Returns a time for display: "2026-01-31 12:00:00 UTC".
-[[nodiscard]] std::string describe_time(std::int64_t seconds);
 
 // Returns "user U on host H (ADDRESS)". An empty part becomes "unknown".
 [[nodiscard]] std::string describe(const InitiatorName& initiator);

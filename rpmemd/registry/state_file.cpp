@@ -96,6 +96,14 @@ Result<std::optional<Record>> StateFile::read() {
     return std::move(newest->record);
 }
 
+// Makes the other slot the newest again. Otherwise a later reader would get from the cache a record
+// that was never made durable.
+void StateFile::clear(std::size_t slot) const {
+    const Slot blank{};
+    if (::pwrite(fd_.get(), blank.data(), blank.size(), static_cast<off_t>(slot * slot_size)) > 0)
+        static_cast<void>(::fdatasync(fd_.get()));
+}
+
 template <typename Record>
 Result<> StateFile::write(const Record& record) {
     const std::size_t slot = 1 - slot_;
@@ -106,8 +114,11 @@ Result<> StateFile::write(const Record& record) {
         errno = put < 0 ? errno : ENOSPC;
         return cannot("write to", path_);
     }
-    if (::fdatasync(fd_.get()) != 0)
-        return cannot("make durable", path_);
+    if (::fdatasync(fd_.get()) != 0) {
+        const auto failure = cannot("make durable", path_);
+        clear(slot);
+        return failure;
+    }
     slot_ = slot;
     ++sequence_;
     return {};

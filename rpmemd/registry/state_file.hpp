@@ -36,7 +36,7 @@ public:
     [[nodiscard]] bool is_at(const StateDirectory& directory, const std::string& name) const;
 
     // Writes RECORD, which is durable on return. After open(), call read() first. On failure a
-    // reader may find the previous record.
+    // reader finds the previous record, unless the medium keeps it from being restored.
     template <typename Record>
     [[nodiscard]] Result<> write(const Record& record);
     // Returns nothing if no record was written yet. Fails with EBADMSG or ENOTSUP.
@@ -50,6 +50,7 @@ public:
 private:
     StateFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
     Result<std::string> contents() const;
+    void clear(std::size_t slot) const;
 
     UniqueFd fd_;
     std::string path_;

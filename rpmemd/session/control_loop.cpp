@@ -5,14 +5,12 @@
 #include "common/wire/unsolicited.hpp"
 #include "rpmemd/session/control_output.hpp"
 #include "rpmemd/session/peer_timeout.hpp"
+#include "rpmemd/session/session_signals.hpp"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstring>
 #include <span>
 
 namespace rpmem::target {
@@ -44,10 +42,11 @@ class ControlLoop {
 public:
     ControlLoop(const Configuration& configuration, const Channel& channel,
                 HandshakeResult handshake, Log& log)
-        : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure),
-          knows_pool_claim_(handshake.agreement.pool_claim), log_(log), output_(channel.output),
-          resumes_(handshake.agreement.resume), peer_timeout_(std::max<std::chrono::milliseconds>(
-                                                    configuration.peer_timeout, wire::min_silence)),
+        : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
+          output_(channel.output), resumes_(handshake.agreement.resume),
+          compares_(handshake.agreement.compare),
+          peer_timeout_(
+              std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::min_silence)),
           statistics_(configuration.stats_dir, log),
           session_(
               configuration, channel.addresses, std::move(handshake),
@@ -63,8 +62,7 @@ private:
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
     Outcome refuse_malformed(std::span<const std::byte> header, const std::string& why);
-    Outcome answer(const wire::Bytes& response, Outcome next,
-                   const std::optional<wire::PoolClaim>& claim = std::nullopt);
+    Outcome answer(const wire::Bytes& response, Outcome next, const wire::Bytes& before = {});
     Outcome answer_with_pool(wire::MessageType request, const wire::Bytes& response);
     Outcome refuse(wire::MessageType request, const Error& error, Outcome next);
     Outcome connect_timed_out();
@@ -79,14 +77,17 @@ private:
     Outcome handle(const wire::CloseRequest& request);
     Outcome handle(const wire::LoginRequest& request);
     Outcome handle(const wire::HeartbeatRequest& request);
+    Outcome handle(const wire::SetReplicaStateRequest& request);
+    Outcome answer_setting(wire::MessageType request, const Result<>& set, bool in_order,
+                           const wire::Bytes& response);
 
     const Channel& channel_;
     bool knows_medium_failure_; // the peer does, see common/wire/unsolicited.hpp
-    bool knows_pool_claim_;     // the peer does, see wire::PoolClaim
     Log& log_;
     UniqueFd signals_;
     ControlOutput output_;
-    bool resumes_; // see wire::Agreement::resume
+    bool resumes_;  // see wire::Agreement::resume
+    bool compares_; // see wire::Agreement::compare
     PeerTimeout peer_timeout_;
     PeerTimeout pool_timeout_{pool_time}; // until a pool is open, whatever else arrives
     wire::Bytes request_;                 // the bytes of the current request
@@ -95,20 +96,6 @@ private:
     std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
 };
-
-// Blocks the signals that end the session, and returns a descriptor that reports them.
-Result<UniqueFd> take_over_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP})
-        sigaddset(&set, number);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd)
-        return fail_errno(ErrorClass::resource_limit, errno,
-                          "cannot create a signalfd (ulimit -n, or a container's seccomp profile)");
-    return fd;
-}
 
 int ControlLoop::run() {
     auto signals = take_over_signals();
@@ -176,12 +163,7 @@ Outcome ControlLoop::wait_and_handle() {
 }
 
 Outcome ControlLoop::end_by_signal() {
-    signalfd_siginfo signal{};
-    signal.ssi_signo = SIGTERM;
-    [[maybe_unused]] const ssize_t got = ::read(signals_.get(), &signal, sizeof(signal));
-    const std::string text = fmt::format(
-        "the session is ended by a signal, SIG{}, from process {} of user {}",
-        ::sigabbrev_np(static_cast<int>(signal.ssi_signo)), signal.ssi_pid, signal.ssi_uid);
+    const std::string text = "the session is ended by a signal, " + describe_signal(signals_.get());
     log_.notice("{}", text);
     send_error_text(text);
     end_lanes(text);
@@ -280,8 +262,7 @@ Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Byt
     if (const auto secured = session_.secure_lanes(request_, response); !secured)
         return refuse(request, target::refuse(wire::Status::fatal, secured.error().text).value(),
                       Outcome::ended_badly);
-    if (const Outcome outcome = answer(response, Outcome::go_on,
-                                       knows_pool_claim_ ? session_.found_claim() : std::nullopt);
+    if (const Outcome outcome = answer(response, Outcome::go_on, session_.report_on_pool());
         outcome != Outcome::go_on || !resumes_)
         return outcome;
     // The session is confined by now. A thread that started earlier would not be.
@@ -295,12 +276,24 @@ Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Byt
 Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
     log_.info("SET_ATTR");
     const bool in_order = session_.has_pool();
-    if (const auto set = session_.set_attributes(request.attributes); !set) {
-        const bool goes_on = in_order && !session_.medium_failure();
-        return refuse(wire::MessageType::set_attributes, set.error(),
-                      goes_on ? Outcome::go_on : Outcome::ended_badly);
-    }
-    return answer(wire::encode(wire::SetAttributesResponse{wire::Status::success}), Outcome::go_on);
+    return answer_setting(request.type, session_.set_attributes(request.attributes), in_order,
+                          wire::encode(wire::SetAttributesResponse{wire::Status::success}));
+}
+
+Outcome ControlLoop::handle(const wire::SetReplicaStateRequest& request) {
+    log_.info("SET_REPLICA_STATE {}", static_cast<std::uint32_t>(request.replica_state));
+    const bool in_order = compares_ && session_.has_pool();
+    return answer_setting(request.type, session_.set_replica_state(request.replica_state), in_order,
+                          wire::encode(wire::SetReplicaStateResponse{wire::Status::success}));
+}
+
+// A refusal ends the session only if the request was out of order or the medium has failed.
+Outcome ControlLoop::answer_setting(wire::MessageType request, const Result<>& set, bool in_order,
+                                    const wire::Bytes& response) {
+    if (set)
+        return answer(response, Outcome::go_on);
+    const bool goes_on = in_order && !session_.medium_failure();
+    return refuse(request, set.error(), goes_on ? Outcome::go_on : Outcome::ended_badly);
 }
 
 Outcome ControlLoop::handle(const wire::CloseRequest& request) {
@@ -333,15 +326,12 @@ Outcome ControlLoop::refuse(wire::MessageType request, const Error& error, Outco
     return answer(wire::encode_refusal(request, status), next);
 }
 
-Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next,
-                            const std::optional<wire::PoolClaim>& claim) {
+Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next, const wire::Bytes& before) {
     wire::Bytes message;
     for (const std::string& notice : session_.take_notices())
         if (resumes_)
             message = joined(message, wire::encode_notice(notice));
-    if (claim)
-        message = joined(message, wire::encode(*claim));
-    message = joined(message, response);
+    message = joined(joined(message, before), response);
     if (const auto sent = output_.send(message, Deadline(message_time)); !sent) {
         log_.error("cannot send a response: {}", sent.error().text);
         return Outcome::ended_badly;

@@ -14,7 +14,8 @@ struct StatusCode {
     int code; // the first one of a status is the one that refuse() gives
 };
 
-// No system call of the daemon fails with ECHRNG, EPFNOSUPPORT, EMEDIUMTYPE or ECONNABORTED.
+// No system call of the daemon fails with ECHRNG, EPFNOSUPPORT, EMEDIUMTYPE, EBADRQC or
+// ECONNABORTED.
 constexpr StatusCode entries[] = {
     {wire::Status::bad_name, EBADF},
     {wire::Status::bad_size, EFBIG},
@@ -28,6 +29,7 @@ constexpr StatusCode entries[] = {
     {wire::Status::no_access, EPERM},
     {wire::Status::pool_configuration, EINVAL},
     {wire::Status::stale, ESTALE},
+    {wire::Status::bad_state, EBADRQC},
     {wire::Status::bad_protocol, EPROTONOSUPPORT},
     {wire::Status::bad_protocol, EBADMSG},
     {wire::Status::fatal_connection, ECONNABORTED},

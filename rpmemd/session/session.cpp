@@ -137,11 +137,16 @@ std::filesystem::path Session::path_of(const PoolRequest& request) const {
 
 Result<> Session::record(const PoolRequest& request) {
     RPMEM_ASSIGN(auto parts, pool_->identify_parts());
-    return registration_.adopt({.pool_set = path_of(request),
-                                .parts = std::move(parts),
-                                .attribute = pool_->attribute(),
-                                .headers = pool_->lasting_headers(),
-                                .created = state_ == State::created});
+    auto adopted = registration_.adopt({.pool_set = path_of(request),
+                                        .parts = std::move(parts),
+                                        .attribute = pool_->attribute(),
+                                        .headers = pool_->lasting_headers(),
+                                        .created = state_ == State::created},
+                                       agreement_.compare);
+    // A client of protocol 0.1 does not know the status of ESTALE.
+    if (!adopted && adopted.error().code == ESTALE && !agreement_.lane_frames)
+        adopted.error().code = EINVAL;
+    return adopted;
 }
 
 // Registers and serves POOL. On failure undoes everything: a created pool is removed again, and the
@@ -183,6 +188,7 @@ Error Session::explain(Error error, const PoolRequest& request) const {
 
 // Ends the lanes before the pool, because they use its memory.
 Result<> Session::end_pool(bool remove, bool in_order) {
+    const bool has_written = lanes_ && lanes_->may_have_written();
     lanes_.reset();
     // An initiator that resumes sessions waits for all acknowledgements before CLOSE. Any other end
     // may leave bytes that are stored and not flushed, although the pool is marked as closed.
@@ -196,7 +202,7 @@ Result<> Session::end_pool(bool remove, bool in_order) {
         if (failure)
             registration_.medium_failed(failure->text);
         else if (in_order)
-            registration_.closed();
+            registration_.closed(has_written);
     };
     if (!remove)
         return pool_->close(ended);
@@ -229,7 +235,8 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
              .spin_time = spin_time,
              .peer_timeout = configuration_.peer_timeout,
              .tls = agreement_.tls,
-             .read_only = configuration_.read_only},
+             .read_only = configuration_.read_only,
+             .digests = agreement_.compare},
             pool, pool_->medium(), log_);
     const FabricServerOptions options{
         .provider = request.provider,
@@ -243,6 +250,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
         .access = access(),
         .is_0_1 = !agreement_.lane_frames,
         .read_only = configuration_.read_only,
+        .digests = agreement_.compare,
         .further_addresses = configuration_.addresses};
     return FabricLaneServer::start(options, pool, pool_->medium(), log_);
 }
@@ -354,19 +362,6 @@ void Session::look_at_parts() const {
     }
     if (pool_)
         pool_->medium().look_at_files();
-}
-
-Result<> Session::set_attributes(const rpmem_pool_attr& attributes) {
-    if (!pool_)
-        return refuse(wire::Status::bad_protocol, "SET_ATTR was sent before a pool was open");
-    // Check first, so that a refused request does not change the record.
-    RPMEM_TRY(pool_->may_set(attributes));
-    registration_.before_change();
-    auto set = pool_->set_attributes(attributes);
-    // After a failure of the medium, only the next open can find out which headers the pool has.
-    if (!pool_->medium_failure())
-        registration_.after_change(pool_->lasting_headers());
-    return set;
 }
 
 Result<> Session::close(bool remove) {

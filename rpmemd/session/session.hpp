@@ -89,11 +89,14 @@ public:
     // bytes of REQUEST and RESPONSE.
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
     Result<> set_attributes(const rpmem_pool_attr& attributes);
+    // The initiator has drained its lanes, so everything that it means is durable.
+    Result<> set_replica_state(wire::ReplicaState state);
     Result<> close(bool remove);
 
-    // Returns the claim of the pool's last writer for a read-only session. Returns nothing if it is
-    // unknown.
-    [[nodiscard]] std::optional<wire::PoolClaim> found_claim() const;
+    // Returns the unsolicited message about the record of the pool that precedes the response to
+    // CREATE or OPEN: PoolClaim in a read-only session, otherwise PoolState. Empty if the ends have
+    // not agreed on it, or the record is unknown.
+    [[nodiscard]] wire::Bytes report_on_pool() const;
 
     // A message from the initiator has arrived.
     void seen() { registration_.seen(); }

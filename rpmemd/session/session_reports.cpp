@@ -4,14 +4,20 @@
 
 namespace rpmem::target {
 
-std::optional<wire::PoolClaim> Session::found_claim() const {
-    const auto& record = registration_.found_record();
-    if (!record)
-        return std::nullopt;
-    return wire::PoolClaim{.id = record->id,
-                           .epoch = record->epoch,
-                           .generation = record->generation,
-                           .parts = record->parts};
+wire::Bytes Session::report_on_pool() const {
+    if (const auto& record = registration_.found_record(); record && agreement_.pool_claim)
+        return wire::encode(wire::PoolClaim{.id = record->id,
+                                            .epoch = record->epoch,
+                                            .generation = record->generation,
+                                            .parts = record->parts});
+    if (const auto state = registration_.pool_state(); state && agreement_.compare)
+        return wire::encode(wire::PoolState{.id = state->id,
+                                            .epoch = state->epoch,
+                                            .last_epoch = state->last_epoch,
+                                            .behind_since = state->behind_since,
+                                            .catching_up_since = state->catching_up_since,
+                                            .parts = state->parts});
+    return {};
 }
 
 void Session::log_policy(wire::Provider provider, wire::PersistMethod method) const {

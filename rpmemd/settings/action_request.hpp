@@ -15,7 +15,7 @@
 
 namespace rpmem::target {
 
-inline constexpr std::size_t max_requested_parts = 64; // of one request
+inline constexpr std::size_t max_requested_parts = 64;
 
 struct ActionRequest {
     enum class Verb { list, info, check, check_all, sessions, evict, digest, create, mark_equal };
@@ -31,7 +31,7 @@ struct ActionRequest {
     std::vector<std::string> parts{}; // if empty, one part next to the pool set file
     bool no_headers = false;
     bool set_only = false; // write the pool set file without creating the pool
-    // For mark_equal:
+    // Only for mark_equal:
     std::string claim{}; // see claim_text()
 
     bool operator==(const ActionRequest&) const = default;

@@ -27,7 +27,7 @@ enum class VolatileMedium { warn, refuse };
 // Whether a session is confined, see rpmemd/confinement/confinement.hpp.
 enum class Confine { as_far_as_it_can, always, never };
 
-// The table of settings has the defaults of members without one here.
+// Members without a default here get it from the table of settings.
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
     bool allow_outside;                // names of pool sets may lead out of poolset_dir
@@ -49,8 +49,8 @@ struct Configuration {
     UseTls tls;                      // for lanes
     bool require_hello;              // refuse clients of protocol 0.1
     PagingPolicy paging;
-    // Maximum time until the client has connected its lanes after the response. It has to register
-    // its memory first, for example.
+    // Maximum time from the response until the client has connected its lanes. The client may have
+    // to register its memory first.
     std::chrono::milliseconds accept_timeout;
     unsigned threads;   // lane workers; 0 for one per processor
     unsigned spin_time; // microseconds
@@ -67,7 +67,7 @@ struct Configuration {
     bool restricted = false;   // refuse client commands that parse_client_command() refuses
     bool offers = false;       // the client knows the hello, see wire::offer_option
     bool allow_remove = false; // a client with a forced command may delete pools
-    bool allow_admin = false;  // it may also list and end sessions, and create pool sets
+    bool allow_admin = false;  // such a client may also list and end sessions, and create pools
     bool read_only = false;    // write to no pool
     // The following are set by admit(), see rpmemd/settings/forced_command.hpp.
     bool may_delete = true;     // pools that the session has not created may be deleted

@@ -29,9 +29,10 @@ struct ClientCommand {
 
 // [export RPMEMD_OFFER=1;] WORD
 //       [--remove NAME [--force] [--pool-set] | --probe | [--read-only] [--offer] | VERB]
-// VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
+// VERB: --list | --info NAME | --check NAME | --check-all | --sessions | --evict NAME
 //       | --digest NAME [--chunk N] [--length N] [--except]
 //       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
+//       | --mark-equal NAME --claim NAME
 // The last component of the path WORD is rpmemd. NAME may be in single quotes as librpmem writes
 // them, and does not begin with "-". Words are separated by one or more blanks. The options of a
 // verb have the order above. Fails with EINVAL for any other text.

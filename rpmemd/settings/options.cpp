@@ -49,7 +49,7 @@ constexpr const char* settings_group = "Settings, also keys of the configuration
 struct Options {
     std::optional<std::string> config;
     bool check_config = false;
-    Configuration outright{};                            // has the options that are no settings
+    Configuration outright{};                            // only options that are not settings
     std::vector<std::string> settings;                   // one text for each row of the table
     std::vector<const CLI::Option*> options_of_settings; // one for each row of the table
     ActionRequest request{};
@@ -103,7 +103,7 @@ void declare_verbs(CLI::App& app, Options& options) {
     }
 }
 
-// Declares what replaces a session.
+// Declares the actions, which replace a session.
 void declare_actions(CLI::App& app, Options& options) {
     options.actions.push_back(app.add_flag("--check-config", options.check_config,
                                            "Print every setting and where its value comes from")
@@ -186,8 +186,8 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.footer(footer);
 }
 
-// Converts the usual words for a switch to those of a configuration file. Returns any other text
-// unchanged, and it is refused later. A bare switch has the text "true".
+// Converts the value of a switch to yes or no, as in a configuration file. Returns any other text
+// unchanged, and it is refused later. For a switch without a value, CLI11 passes "true".
 std::string word_of_switch(const std::string& text) {
     constexpr std::array<std::string_view, 4> yes = {"true", "on", "enable", "1"};
     constexpr std::array<std::string_view, 4> no = {"false", "off", "disable", "0"};
@@ -213,9 +213,9 @@ std::string wrong_switch(std::span<const char* const> arguments) {
     return "the value of a switch";
 }
 
-// Makes the name of a log file absolute. With rpmemd 1.12.1, users gave it relative to the
-// directory to which their command changes. A name that begins with ~ was meant for a shell but not
-// expanded, so it stays as it is and is refused later.
+// Makes the name of a log file absolute. Commands that were written for rpmemd 1.12.1 may change
+// the directory and then give a name relative to it. A name that begins with ~ was meant for a
+// shell but not expanded, so it stays as it is and is refused later.
 std::string absolute_log_file(std::string text) {
     if (text.empty() || std::string_view("/$~\"'").find(text.front()) != std::string_view::npos)
         return text;
@@ -290,7 +290,8 @@ Result<> check_actions(const Options& options) {
 Result<CommandLine> configure(const Options& options, const Environment& environment) {
     RPMEM_TRY(check_actions(options));
     RPMEM_ASSIGN(auto command_line, settings_of(options));
-    // Lanes of protocol 0.1 are not authenticated: whoever reaches the port first gets the pool.
+    // Lanes of protocol 0.1 are not authenticated, so any host that reaches the port first could
+    // access the pool.
     if (options.outright.restricted)
         command_line.try_emplace("require-hello", GivenValue{"yes", "--restricted"});
     if (options.outright.remove && options.outright.remove->empty())
@@ -341,7 +342,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
         return ExitRequest{std::string(version.what()) + "\n"};
     } catch (const CLI::Error& error) {
         return invalid("command line: {}; see rpmemd --help", command_line::problem_of(app, error));
-    } catch (const std::logic_error&) { // from std::stoll() within CLI11
+    } catch (const std::logic_error&) { // thrown by std::stoll() in CLI11
         return invalid("command line: {} is neither yes nor no; see rpmemd --help",
                        wrong_switch(std::span(argv, static_cast<std::size_t>(argc))));
     }

@@ -256,7 +256,8 @@ Result<Layer> complete(Layer layer, std::string_view home) {
                 .try_emplace(setting.name, GivenValue{std::string(setting.default_value),
                                                       std::string(from_default)})
                 .first->second;
-        // A user without a home directory is served without state-dir. Opening it reports that.
+        // Without a home directory, the default of state-dir stays as it is. Opening it then fails,
+        // and the session continues without it.
         const bool may_stay =
             home.empty() && setting.name == "state-dir" && value.source == from_default;
         const bool is_none = value.text.empty() && setting.default_value.empty();

@@ -415,6 +415,51 @@ marked_equal() {
     has /marked_equal=false
 }
 
+# A pool that is catching up is inconsistent, until it was compared and repaired as a whole.
+catching_up() {
+    local since=1700000000 shown='2023-11-14 22:13:20'
+    run 0 create "$target" c.set --size 24M
+    run 0 pull "$target" c.set "$dir/c"
+    hold c.set
+    write_once
+    release || fault "the pool cannot be opened"
+    run 0 check "$target" c.set
+    "$here/catch_up" "$sets/c.set.part0" $since || fault "the record cannot be changed"
+    run 4 check "$target" c.set
+    says "inconsistent: it has been catching up with its source since $shown" 'rpmemctl push'
+    run 4 check "$target" c.set --json
+    has /catching_up_since=$since /behind_since=null /sound=true
+    run 4 check "$target" --all
+    says "catching up, inconsistent since $shown"
+    run 4 check "$target" --all --json
+    grep -qF '"state": "catching up"' "$dir/output" || fault "a wrong state" "$(cat "$dir/output")"
+    run 0 list "$target"
+    says "catching up, inconsistent since $shown"
+    run 0 list "$target" --json
+    grep -qF '"state": "catching up"' "$dir/output" || fault "a wrong state" "$(cat "$dir/output")"
+    grep -qF "\"catching_up_since\": $since" "$dir/output" || fault "no time"
+    run 0 info "$target" c.set --json
+    has '/state="catching up"' /catching_up_since=$since /behind_since=null
+    run 0 info "$target" c.set
+    says "inconsistent: it has been catching up"
+    # Neither a comparison without a repair, nor a pull, nor a session ends it.
+    run 4 verify "$dir/c" "$target" c.set
+    run 0 pull "$target" c.set "$dir/c2"
+    says 'it is catching up with user'
+    hold c.set
+    release || fault "a program that compares cannot open the pool"
+    run 4 check "$target" c.set
+    run 0 push "$dir/c" "$target" c.set --json
+    has /marked_equal=true
+    run 0 check "$target" c.set --json
+    has /catching_up_since=null
+    "$here/catch_up" "$sets/c.set.part0" $since || fault "the record cannot be changed"
+    run 0 verify --repair "$dir/c" "$target" c.set --json
+    has /repaired=false /marked_equal=true
+    run 0 info "$target" c.set --json
+    has '/state="closed"' /catching_up_since=null
+}
+
 usage() {
     local verb
     for verb in verify push pull; do
@@ -424,4 +469,4 @@ usage() {
     done
 }
 
-run_parts pushed repaired pulled odd_sizes not_the_pool several_parts restricted refused target_lies shortened writer_in_between pull_takes_nothing marked_equal usage
+run_parts pushed repaired pulled odd_sizes not_the_pool several_parts restricted refused target_lies shortened writer_in_between pull_takes_nothing marked_equal catching_up usage

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control channel of a session with the real daemon, used as an initiator with the hello uses
-// it. Heartbeats, notices and the claim of the pool, which the daemon sends unasked, are counted or
-// kept. Anything else before a response is an exception.
+// The initiator's end of the control channel of a session with the real daemon, with the hello.
+// Unsolicited heartbeats, notices, and the claim and the state of the pool are counted or kept. Any
+// other message before a response throws an exception.
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
@@ -57,6 +57,9 @@ public:
     }
     [[nodiscard]] std::uint16_t port() const { return static_cast<std::uint16_t>(in_band_.port); }
 
+    wire::Status set_replica_state(wire::ReplicaState state) {
+        return ask(encode(wire::SetReplicaStateRequest{state})).status;
+    }
     wire::Status close() { return ask(encode(wire::CloseRequest{})).status; }
     bool beat() { return daemon_.send(encode(wire::HeartbeatRequest{})); }
 
@@ -91,6 +94,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
     // Returns the claim of the pool's writer, which only a read-only session gets.
     [[nodiscard]] const std::optional<wire::PoolClaim>& claim() const { return claim_; }
+    // Returns the state of the pool, which only a session that may write gets.
+    [[nodiscard]] const std::optional<wire::PoolState>& pool_state() const { return state_; }
     [[nodiscard]] unsigned heartbeats() const { return heartbeats_; }
 
 private:
@@ -105,12 +110,12 @@ private:
             test::value_of(wire::decode_hello(hello)).secret, hello, answer));
     }
 
-    // Returns the header of a response, less than a header if the channel ended, or nothing after
-    // another message, which it handles.
+    // Receives one message. Returns the header of a response, fewer bytes than a header if the
+    // channel ended, or no bytes after an unsolicited message, which it handles.
     wire::Bytes receive_one() {
         wire::Bytes header = daemon_.receive(wire::response_header_size);
         const auto unasked = wire::unsolicited_type(
-            header, {.medium_failure = true, .resume = true, .pool_claim = true});
+            header, {.medium_failure = true, .resume = true, .pool_claim = true, .compare = true});
         if (header.size() < wire::response_header_size || !unasked)
             return header.empty() ? wire::Bytes(1) : header;
         if (*unasked == wire::MessageType::target_heartbeat) {
@@ -122,6 +127,8 @@ private:
             throw std::runtime_error("the medium has failed");
         if (*unasked == wire::MessageType::pool_claim)
             claim_ = test::value_of(wire::decode_pool_claim(body));
+        else if (*unasked == wire::MessageType::pool_state)
+            state_ = test::value_of(wire::decode_pool_state(body));
         else
             notices_.emplace_back(reinterpret_cast<const char*>(body.data()), body.size());
         return {};
@@ -138,6 +145,7 @@ private:
     wire::InBandAttributes in_band_;
     std::vector<std::string> notices_;
     std::optional<wire::PoolClaim> claim_;
+    std::optional<wire::PoolState> state_;
     unsigned heartbeats_ = 0;
     transport::ControlTranscript transcript_;
 };

@@ -43,8 +43,9 @@ struct Ending {
 
 inline constexpr std::size_t max_output = 1024 * 1024;
 
-// A sanitizer's report must not look like the exit status of a refused session. AddressSanitizer
-// does not start with a preloaded library without verify_asan_link_order=0, which only it knows.
+// After a sanitizer's report, the exit status must differ from that of a refused session. With a
+// preloaded library, AddressSanitizer starts only with verify_asan_link_order=0, an option that the
+// other sanitizers do not have.
 inline constexpr const char* sanitizer_exit = "exitcode=99";
 inline constexpr const char* asan_exit = "exitcode=99:verify_asan_link_order=0";
 
@@ -135,8 +136,8 @@ inline void read_to_end(Stream& first, Stream& second, const Deadline& deadline)
 
 class DaemonProcess {
 public:
-    // SSH_CONNECTION and OFFER are the values of SSH_CONNECTION and RPMEMD_OFFER, which are not set
-    // without a value. VARIABLES are further variables of the environment, as NAME=VALUE.
+    // SSH_CONNECTION and OFFER are the values of SSH_CONNECTION and RPMEMD_OFFER. Without a value,
+    // the variable is not set. VARIABLES are further variables of the environment, as NAME=VALUE.
     DaemonProcess(const std::vector<std::string>& arguments, const std::filesystem::path& home,
                   const std::optional<std::string>& ssh_connection,
                   const std::optional<std::string>& offer = std::nullopt,

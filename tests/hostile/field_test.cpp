@@ -51,7 +51,8 @@ TEST_F(Fields, TypesThatAreNotRequests) {
     const auto message = encode(create_request());
     for (const std::uint64_t type :
          {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{4}, std::uint64_t{6}, std::uint64_t{8},
-          std::uint64_t{9}, std::uint64_t{0x01000000}, maximum_32}) {
+          std::uint64_t{9}, std::uint64_t{20}, std::uint64_t{22}, std::uint64_t{0x01000000},
+          maximum_32}) {
         SCOPED_TRACE(type);
         const auto end = session(with_field(message, 0, 4, type), Input::left_open);
         expect_hang_up(end, fmt::format("type field is {}", type));
@@ -63,7 +64,9 @@ TEST_F(Fields, SizesThatNoMessageHas) {
         {MessageType::create, encode(create_request())},
         {MessageType::open, encode(open_request())},
         {MessageType::close, encode(wire::CloseRequest{})},
-        {MessageType::set_attributes, encode(wire::SetAttributesRequest{test_attributes()})}};
+        {MessageType::set_attributes, encode(wire::SetAttributesRequest{test_attributes()})},
+        {MessageType::set_replica_state,
+         encode(wire::SetReplicaStateRequest{wire::ReplicaState::in_sync})}};
     for (const auto& [type, message] : messages)
         for (const std::uint64_t size :
              {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{11}, std::uint64_t{12},
@@ -71,11 +74,13 @@ TEST_F(Fields, SizesThatNoMessageHas) {
               std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + message.size(),
               std::uint64_t{1} << 63, UINT64_MAX - 11, UINT64_MAX})
             expect_bad_size(type, message, size);
-    // These two messages have a fixed size.
+    // These messages have a fixed size.
     for (const std::uint64_t size : {15U, 17U})
         expect_bad_size(MessageType::close, messages[2].second, size);
     for (const std::uint64_t size : {115U, 117U})
         expect_bad_size(MessageType::set_attributes, messages[3].second, size);
+    for (const std::uint64_t size : {15U, 17U})
+        expect_bad_size(MessageType::set_replica_state, messages[4].second, size);
 }
 
 TEST_F(Fields, SizeOneOff) {

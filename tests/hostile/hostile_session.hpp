@@ -91,7 +91,8 @@ inline void expect_clean_end(const SessionEnd& end) {
 
 class HostileTest : public testing::Test {
 protected:
-    // A session over tcp is confined. No disturbance may lead it to a call that is refused then.
+    // A session over tcp is confined. No input may make the daemon use a system call that the
+    // confinement denies.
     ~HostileTest() override {
         EXPECT_EQ(directory_.read_log().find("confinement: denied"), std::string::npos)
             << directory_.read_log();
@@ -178,7 +179,7 @@ protected:
         return responses;
     }
 
-    // Returns a daemon that was started as by sshd.
+    // Starts a daemon like sshd does.
     [[nodiscard]] DaemonProcess started(const std::vector<std::string>& variables = {}) const {
         return {directory_.daemon_arguments(), directory_.path(), loopback_connection, offer_,
                 variables};

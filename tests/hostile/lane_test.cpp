@@ -137,7 +137,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{{.type = FrameType::ack, .number = 1}, "type"},
                     Row{{.type = FrameType::welcome, .length = 16}, "type"},
                     Row{{.type = FrameType{200}, .length = 16}, "type"},
-                    Row{{.type = FrameType::write, .flags = 0x80, .length = 8}, "flag"}));
+                    Row{{.type = FrameType::write, .flags = 0x80, .length = 8}, "flag"},
+                    Row{{.type = FrameType::digest, .length = 0}, "1 to 1048576"},
+                    Row{{.type = FrameType::digest, .length = max_length}, "1 to 1048576"},
+                    Row{{.type = FrameType::digest, .length = 64, .offset = page}, "65536"},
+                    Row{{.type = FrameType::digest,
+                         .length = 1 << 16,
+                         .offset = pool_size / (1 << 16) * (1 << 16)},
+                        "pool"},
+                    Row{{.type = FrameType::digest, .length = 64, .offset = most - 65535}, "pool"},
+                    Row{{.type = FrameType::digest, .flags = 2, .length = 64}, "flag"}));
 
 TEST_P(BadFrame, EndsTheSession) {
     auto honest = lane(0);
@@ -150,6 +159,51 @@ TEST_P(BadFrame, EndsTheSession) {
     expect_end("lane 1");
     EXPECT_TRUE(test::contains(directory_.read_log(), GetParam().why));
     EXPECT_EQ(directory_.damage(), "");
+}
+
+class WithoutDigests : public LaneSession {
+protected:
+    WithoutDigests() : LaneSession({}, lanes, wire::all_capabilities & ~wire::capability_compare) {}
+};
+
+TEST_F(WithoutDigests, ADigestIsAnUnknownFrame) {
+    auto bad = lane(1);
+    ASSERT_TRUE(bad.send_frame({.type = FrameType::digest, .length = 64}));
+    const auto why = bad.receive_frame();
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->offset, wire::offset_of_error(wire::ErrorKind::protocol, EBADMSG));
+    expect_end("sent a frame of type 4, which an initiator does not send");
+}
+
+// The session is confined, and hashing may need no further system call.
+TEST_F(LaneMessages, DigestsOfAConfinedSession) {
+    auto honest = lane(0);
+    ASSERT_TRUE(honest.send_frame({.type = FrameType::digest, .length = 1 << 20, .offset = 0}));
+    EXPECT_EQ(honest.receive_frame(), (FrameHeader{.type = FrameType::data,
+                                                   .length = 256, // 16 blocks of 64 KiB
+                                                   .offset = 0,
+                                                   .number = 1}));
+    expect_close();
+}
+
+// Each answer needs memory of the daemon until it is sent, unlike the data of reads.
+TEST_F(LaneMessages, DigestsThatAreNeverRead) {
+    auto honest = lane(0);
+    auto deaf = lane(1);
+    const int small = 1;
+    ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    const std::size_t before = memory_of(daemon_.pid());
+    const FrameHeader digest{.type = FrameType::digest, .length = 1 << 20, .offset = 0};
+    bool goes_on = true;
+    for (int i = 0; i < 200'000 && goes_on; ++i) {
+        goes_on = deaf.send_frame(digest);
+        if (i == 4) {
+            EXPECT_TRUE(honest.persist(pool_size - page, 64, std::byte{1}));
+        }
+    }
+    EXPECT_FALSE(goes_on) << "the credits have no limit";
+    EXPECT_LT(memory_of(daemon_.pid()), before + 8 * 1024) << "KiB";
+    expect_end("lane 1");
 }
 
 // The connections use up the descriptors of the daemon.

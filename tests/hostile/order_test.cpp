@@ -28,6 +28,17 @@ TEST_F(Order, SetAttributesFirst) {
                    Status::bad_protocol, 1, "SET_ATTR");
 }
 
+// A client of protocol 0.1 has agreed on nothing.
+TEST_F(Order, ReplicaStateWithoutAHello) {
+    const auto set = encode(wire::SetReplicaStateRequest{wire::ReplicaState::catching_up});
+    for (const auto& before : {wire::Bytes(), encode(open_request())}) {
+        const auto end = session(joined({before, set}), Input::left_open);
+        EXPECT_EQ(end.responses.size(), before.empty() ? 1U : 2U);
+        expect_refusal(end, MessageType::set_replica_state, Status::bad_protocol, 1,
+                       "SET_REPLICA_STATE was sent, but the ends did not agree");
+    }
+}
+
 TEST_F(Order, CloseFirst) {
     for (const bool remove : {false, true})
         expect_refusal(session(close_request(remove), Input::left_open), MessageType::close,
@@ -60,7 +71,8 @@ TEST_F(Order, OpenOfAnAbsentPool) {
 TEST_F(Order, ResponsesInsteadOfRequests) {
     for (const auto& message :
          {encode(wire::CreateResponse{}), encode(wire::OpenResponse{}),
-          encode(wire::CloseResponse{}), encode(wire::SetAttributesResponse{})})
+          encode(wire::CloseResponse{}), encode(wire::SetAttributesResponse{}),
+          encode(wire::SetReplicaStateResponse{})})
         expect_hang_up(session(message, Input::left_open), "type field is 0");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A temporary poolset-dir with one existing pool, the pool sets of three that do not exist, and the
-// parts of two of these. damage() compares all parts with their first contents, so it reports a
-// part that a session changed, left behind, removed or left locked.
+// A temporary poolset-dir with four pool sets. One has a pool, two have parts without a pool, and
+// one has no parts. damage() compares all parts with their first contents, so it reports a part
+// that a session changed, left behind, removed or left locked.
 #pragma once
 
 #include "common/base/unique_fd.hpp"

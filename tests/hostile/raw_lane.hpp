@@ -153,16 +153,17 @@ protected:
 
     // VARIABLES are further variables of the daemon's environment.
     explicit LaneSession(const std::vector<std::string>& variables = {},
-                         unsigned lane_count = lanes)
+                         unsigned lane_count = lanes,
+                         std::uint64_t capabilities = wire::all_capabilities)
         : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
                   wire::offer_value, variables),
-          control_(daemon_), proof_(open(lane_count)) {}
+          control_(daemon_, capabilities), proof_(open(lane_count)) {}
     [[nodiscard]] std::uint16_t port() const { return control_.port(); }
     [[nodiscard]] RawLane lane(std::uint32_t number) const {
         return {port(), proof_, number, RawLane::Stage::open};
     }
     // Expects that the daemon exits with status 1, and reports LOGGED in its log and to the client.
-    // Its input stays open.
+    // The input of the daemon stays open.
     void expect_end(const std::string& logged) {
         const Ending ending = daemon_.wait();
         expect_status(ending, 1);

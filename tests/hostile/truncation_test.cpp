@@ -44,6 +44,11 @@ TEST_F(Truncation, SetAttributes) {
                    encode(wire::SetAttributesRequest{test_attributes()}), 5);
 }
 
+TEST_F(Truncation, SetReplicaState) {
+    cut_everywhere(MessageType::set_replica_state,
+                   encode(wire::SetReplicaStateRequest{wire::ReplicaState::in_sync}));
+}
+
 TEST_F(Truncation, SetAttributesOfAnOpenPool) {
     const auto open = encode(open_request());
     const auto message = joined({open, encode(wire::SetAttributesRequest{test_attributes()})});

@@ -40,7 +40,7 @@ T value_of(Result<T> result) {
 
 class Daemon final : private transport::LaneOwner {
 public:
-    // Returns the lane of a link, or nothing if the link is of a stranger.
+    // Returns the lane of a link, or nothing for an unauthenticated connection.
     using WhoIs = std::function<std::optional<unsigned>(const Link&)>;
 
     Daemon(World& world, SimulatedSystem& system, const Plan& plan, SimulatedMedium& medium,

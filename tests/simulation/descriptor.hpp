@@ -21,13 +21,13 @@ struct Descriptor {
     Side side = Side::initiator;
     bool is_pipe = false;
     Process* owner = nullptr;
-    Process* watched = nullptr; // of pidfd_open(2)
+    Process* watched = nullptr; // the process that a pidfd refers to
     std::shared_ptr<OpenFile> file{};
     std::vector<Link*> backlog{};
-    std::vector<Fiber*> waiters{}; // if there is no link
-    std::uint16_t port = 0;        // for initiators and listeners
+    std::vector<Fiber*> waiters{}; // used if there is no link
+    std::uint16_t port = 0;        // used by initiators and listeners
     bool resets = false;
-    int error = 0; // of connect(2)
+    int error = 0; // result of connect(2), for SO_ERROR
     int flag = 0;  // index of a flag of the world
     bool is_of_signals = false;
     std::vector<std::pair<int, epoll_event>> members{};

@@ -28,7 +28,7 @@ struct Node {
     using Names = std::map<std::string, std::shared_ptr<Node>, std::less<>>;
 
     ino_t inode = 0;
-    std::uint32_t generation = 1; // of the inode
+    std::uint32_t generation = 1; // generation of the inode
     bool is_refused = false;      // open(2) fails
     mode_t mode = 0;
     std::int64_t changed = 0; // seconds since the epoch

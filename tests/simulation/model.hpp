@@ -26,23 +26,23 @@ public:
 
     // Stores a newer version. Returns false if the lane has no more versions.
     bool store(unsigned lane, const Range& range);
-    // The application begins a call with the range. The library may send it until the lane is
+    // Call it when a call with the range begins. The library may send the range until the lane is
     // acknowledged.
     void passed(unsigned lane, const Range& range);
     // A byte in the pool that was not passed to a call is a finding.
     void check_not_passed();
-    // A flush or a persist of the range returned 0.
+    // Call it when a flush or a persist of the range has returned 0.
     void flushed(unsigned lane, const Range& range);
-    // A call returned 0 that makes all earlier ranges of the lane durable.
+    // Call it when a call has returned 0 that makes all earlier ranges of the lane durable.
     void acknowledged(unsigned lane);
-    // The pool was replaced by an older one. Nothing more is expected of it.
+    // Call it when the pool was replaced by an older one. Nothing more is expected of it.
     void replaced() { is_replaced_ = true; }
     // Checks the state that a power failure at this moment would leave: acknowledged bytes must be
     // durable, and no word may be torn.
     void check_power_cut();
 
-    // For reads of any lane: the oldest versions that the answer may have, and the check of the
-    // answer.
+    // oldest_answer() returns the oldest versions that the answer to a read may have. After the
+    // read, check_answer() compares the answer with them.
     [[nodiscard]] std::vector<std::uint8_t> oldest_answer(unsigned lane, const Range& range) const;
     void check_answer(const Range& range, std::span<const std::uint8_t> oldest,
                       std::span<const std::byte> answer);
@@ -62,7 +62,7 @@ private:
     std::span<std::byte> memory_;
     std::vector<std::uint8_t> flushed_;       // version, by byte of the pool
     std::vector<std::uint8_t> acknowledged_;  // version, by byte of the pool
-    std::vector<std::uint8_t> versions_;      // of the last store, by lane
+    std::vector<std::uint8_t> versions_;      // version of the last store, by lane
     std::vector<std::vector<Range>> pending_; // flushed and not acknowledged, by lane
     std::vector<std::uint8_t> newest_; // allowed in the pool for bytes that are not passed, by byte
     std::vector<bool> is_passed_;      // by byte

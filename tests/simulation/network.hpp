@@ -14,7 +14,7 @@
 namespace rpmem::simulation {
 
 struct Conditions {
-    Time delay = 0;           // of each byte
+    Time delay = 0;           // delay of each byte
     Time jitter = 0;          // maximum additional delay
     std::size_t capacity = 1; // maximum of bytes sent and not received, in each direction
     unsigned partial = 0;     // percent of the calls that move fewer bytes than they could
@@ -153,7 +153,7 @@ public:
         const Way& way = way_to(side);
         return way.arrived > 0 || way.has_end || end(side).error != 0 || end(side).is_dead;
     }
-    // POLLRDHUP: the peer sends nothing more. Received bytes may still be there.
+    // Returns whether the peer sends nothing more (POLLRDHUP). Received bytes may remain.
     [[nodiscard]] bool has_hung_up(Side side) const {
         return way_to(side).has_end || end(side).is_dead;
     }
@@ -162,7 +162,7 @@ public:
         return room_of(side) * 3 >= conditions_.capacity || end(side).error != 0 ||
                end(side).is_dead;
     }
-    // Fibers that are woken when this changes.
+    // Registers a fiber, which is woken when the connection changes at SIDE.
     void add_waiter(Side side, Fiber* fiber) { end(side).waiters.push_back(fiber); }
     void remove_waiter(Side side, Fiber* fiber) {
         auto& waiters = end(side).waiters;
@@ -221,21 +221,21 @@ private:
     struct Way {
         std::unique_ptr<std::byte[]> ring;
         std::size_t first = 0;
-        std::size_t sent = 0;    // bytes so far
-        std::size_t used = 0;    // those of them that were not received
-        std::size_t arrived = 0; // the first of them
-        std::size_t held = 0;    // the last of them, for which more was announced
+        std::size_t sent = 0;    // all bytes so far
+        std::size_t used = 0;    // bytes that were sent and not received
+        std::size_t arrived = 0; // bytes that have arrived, the first of the used ones
+        std::size_t held = 0;    // bytes that are held back by MSG_MORE, the last of the used ones
         Time last_due = 0;       // later bytes do not arrive before this
         Time last_arrival = 0;
         bool is_silent = false;
         bool is_lost = false; // bytes on their way do not arrive
-        bool has_end = false; // all bytes have arrived, and the end
+        bool has_end = false; // the end has arrived, after all bytes
     };
     struct End {
         int error = 0; // reported once
         int send_error = 0;
         bool is_dead = false;
-        bool is_closed = false; // by its owner
+        bool is_closed = false; // its owner has closed it
         std::vector<Fiber*> waiters{};
     };
     [[nodiscard]] End& end(Side side) { return ends_[static_cast<std::size_t>(side)]; }

@@ -27,7 +27,7 @@ enum class Trouble {
     lost_session, // the control channel reports a loss
     failed_send,  // one end has no memory for a send, or cannot read the pool
     bad_peer,     // an initiator violates the protocol
-    target_ends,  // cleanly, while lanes are used
+    target_ends,  // the target ends cleanly while lanes are used
     count,
 };
 
@@ -52,11 +52,11 @@ enum class Kind { file, pmem, both };
 struct Plan {
     wire::LaneTerms terms;
     Conditions conditions;
-    std::chrono::milliseconds timeout{0}; // of a call, while nothing arrives
+    std::chrono::milliseconds timeout{0}; // timeout of a call while nothing arrives
     unsigned lanes = 1;
     unsigned applications = 1; // fibers that share the lanes
     unsigned workers = 1;
-    unsigned steps = 1; // of each application
+    unsigned steps = 1; // number of steps of each application
     std::size_t max_length = 8;
     std::size_t target_buffer = 0;
     Kind kind = Kind::file;

@@ -77,7 +77,7 @@ public:
     [[nodiscard]] unsigned syncs() const { return syncs_; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
 
-    // The next sync fails, or takes long.
+    // fail_next() makes the next sync fail. slow_next() makes it take long.
     void fail_next() { fails_next_ = true; }
     void slow_next() { slow_next_ = true; }
 
@@ -172,12 +172,12 @@ private:
     Planted planted_;
     std::vector<std::byte> durable_;
     std::vector<Copy> flushed_;
-    std::vector<Copy> put_off_; // by a planted fault
+    std::vector<Copy> put_off_; // copies that a planted fault has postponed
     target::Medium medium_;
     Time slowest_;
     unsigned syncs_ = 0;
-    unsigned file_syncs_ = 0;    // that are running
-    bool is_error_left_ = false; // another of them must report the error
+    unsigned file_syncs_ = 0;    // number of running syncs
+    bool is_error_left_ = false; // another running sync must report the error
     bool fails_next_ = false;
     bool slow_next_ = false;
     bool has_failed_ = false;

@@ -32,14 +32,14 @@ public:
     SimulatedSystem(const SimulatedSystem&) = delete;
     SimulatedSystem& operator=(const SimulatedSystem&) = delete;
 
-    // From now on, system calls of this process come here. Without a current() they do not.
+    // From now on, system calls of this process come here. Without current(), the kernel gets them.
     void become_current() { running_system = this; }
     [[nodiscard]] static SimulatedSystem* current() { return running_system; }
     [[nodiscard]] World& world() { return world_; }
 
-    // With these, ports are indices of paths, which all lead to the one listener.
+    // After add_path(), a port is the index of a path, and all paths lead to the one listener.
     void add_path(Path path) { paths_.push_back(std::move(path)); }
-    // With this, each listener has its own port, and all have the same path.
+    // After set_path(), each listener has its own port, and all have the same path.
     void set_path(Path path) { common_path_ = std::move(path); }
     // The next TIMES calls of accept() fail, because there is no descriptor.
     void lack_descriptors(unsigned times) { shortages_ = times; }

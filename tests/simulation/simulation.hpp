@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Simulates one seed: the real library and the real target code for lanes, over a simulated
 // network, kernel, clock and medium. A finding is a violation of a promise: an acknowledged byte
-// that is not durable, a call that fails without a cause or takes too long, or an accepted
-// stranger.
+// that is not durable, a call that fails without a cause or takes too long, or an unauthenticated
+// connection that is accepted.
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
@@ -12,11 +12,11 @@
 
 namespace rpmem::simulation {
 
-// Resources that one simulation after the other uses.
+// Resources that successive simulations reuse.
 struct Arena {
     Stacks stacks;
     PoolFile pool;
-    transport::ProofSession session = make_session(); // the same for all of them
+    transport::ProofSession session = make_session(); // the same for all simulations
 
 private:
     [[nodiscard]] static transport::ProofSession make_session();
@@ -32,13 +32,13 @@ struct Tally {
     std::uint64_t calls = 0;
     std::uint64_t failed_calls = 0;
     std::uint64_t power_cuts = 0;
-    std::uint64_t tries = 0; // to connect a lane, after the first one
-    std::uint64_t told = 0;  // failed calls with the text that the daemon was told to end
+    std::uint64_t tries = 0; // further attempts to connect a lane
+    std::uint64_t told = 0;  // failed calls whose error text is that of the daemon's end
 };
 
 struct Outcome {
     std::string finding;    // empty if there is none
-    std::uint64_t hash = 0; // of the history
+    std::uint64_t hash = 0; // hash of the history
     Trouble trouble = Trouble::none;
     bool troubled = false; // the trouble has happened
     Tally tally;

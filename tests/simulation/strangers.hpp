@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    // How many messages are sent between two new connections.
+    // Number of messages that are sent between two new connections.
     static constexpr unsigned voices = 3;
     static constexpr std::size_t max_overheard = 32;
     // The short pauses make all connections at almost the same time, the long ones one by one.

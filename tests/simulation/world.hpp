@@ -113,7 +113,7 @@ public:
         }
     }
 
-    // For fibers: the calling fiber continues when it is woken, or at UNTIL.
+    // Blocks the calling fiber until it is woken, at most until UNTIL.
     void block(Time until) {
         Life& life = life_of(current_);
         life.is_blocked = true;
@@ -138,7 +138,7 @@ public:
             block(end);
         while (now_ < end && !is_in_vacuum());
     }
-    // Other fibers may run. The clock does not advance.
+    // Lets other fibers run. The clock does not advance.
     void yield() {
         Life& life = life_of(current_);
         life.is_blocked = true;

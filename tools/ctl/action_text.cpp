@@ -80,6 +80,11 @@ std::string attributes_text(const json& attributes) {
 // Returns an empty text if the target keeps no record, or the record shows no problem.
 std::string record_text(const json& document) {
     std::string text;
+    if (number_of(document, "catching_up_since"))
+        text += fmt::format("  inconsistent: it has been catching up with its source since {}; run "
+                            "the program of the source again, or make the pool equal to its source "
+                            "(rpmemctl push)\n",
+                            time_text(document, "catching_up_since"));
     if (number_of(document, "behind_since"))
         text +=
             fmt::format("  may be behind: a session that began {} was not closed; make the pool "
@@ -127,6 +132,8 @@ std::string describe_list(const json& document) {
     for (const json& set : sets) {
         text += fmt::format("  {:<24} {:>10}  {}", text_of(set, "name"), size_of(set, "size"),
                             text_of(set, "state"));
+        if (number_of(set, "catching_up_since"))
+            text += ", inconsistent since " + time_text(set, "catching_up_since");
         for (const json& session : member(set, "sessions"))
             text += fmt::format(", {} since {}", client_text(session), time_text(session, "since"));
         if (const auto problem = text_of(set, "problem"); !problem.empty())
@@ -183,7 +190,9 @@ std::string describe_checks(const json& document) {
     for (const json& pool : pools) {
         text += fmt::format("  {:<24} {:>10}  {}", text_of(pool, "name"), size_of(pool, "size"),
                             text_of(pool, "state"));
-        if (number_of(pool, "behind_since"))
+        if (number_of(pool, "catching_up_since"))
+            text += ", inconsistent since " + time_text(pool, "catching_up_since");
+        else if (number_of(pool, "behind_since"))
             text += ", a session that began " + time_text(pool, "behind_since") + " was not closed";
         if (const auto problem = text_of(pool, "problem"); !problem.empty())
             text += ": " + problem;

@@ -55,8 +55,9 @@ int status_of_checks(const json& document) {
 }
 
 int status_of_check(const json& document) {
-    return flag_of(document, "sound") && !number_of(document, "behind_since") ? status_done
-                                                                              : status_differs;
+    const bool is_equal =
+        !number_of(document, "behind_since") && !number_of(document, "catching_up_since");
+    return flag_of(document, "sound") && is_equal ? status_done : status_differs;
 }
 
 // Returns the arguments of rpmemd, in the order that forced commands require.

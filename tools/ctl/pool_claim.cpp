@@ -36,7 +36,8 @@ PoolClaim read_claim(const json& document) {
         return {.unknown = "the target's rpmemd is too old to report it"};
     if (!text_of(document, "record_problem").empty())
         return {.unknown = printable(text_of(document, "record_problem"))};
-    PoolClaim claim{.may_be_behind = number_of(document, "behind_since").has_value()};
+    PoolClaim claim{.is_marked = number_of(document, "behind_since").has_value() ||
+                                 number_of(document, "catching_up_since").has_value()};
     if (member(document, "pool_id").is_null())
         return claim;
     claim.id = text_of(document, "pool_id");

@@ -17,8 +17,9 @@ struct PoolClaim {
     std::string id{}; // 32 hexadecimal digits; empty: the pool has had no writer
     std::uint64_t epoch = 0;
     std::uint64_t generation = 0;
-    std::string unknown{};      // why the claim is unknown; empty if it is known
-    bool may_be_behind = false; // the target marks the pool: it may lack writes
+    std::string unknown{}; // why the claim is unknown; empty if it is known
+    // The target has a mark that the pool may lack writes, or that it is catching up.
+    bool is_marked = false;
 
     [[nodiscard]] bool is_same_as(const PoolClaim& other) const {
         return id == other.id && epoch == other.epoch && generation == other.generation;
@@ -44,8 +45,9 @@ struct PoolClaim {
                                                                 bool pushed,
                                                                 const std::string& consequence);
 
-// Makes the target clear its mark that the pool may be behind. It refuses with ESTALE if its claim
-// is not CLAIM, because a session has then opened the pool for writing since it was found equal.
+// Makes the target clear its marks that the pool may be behind and is catching up. It refuses with
+// ESTALE if its claim is not CLAIM, because a session has then opened the pool for writing since it
+// was found equal.
 [[nodiscard]] ActionAnswer mark_equal(const Context& context, const PoolClaim& claim);
 
 } // namespace rpmem::ctl

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 
 namespace rpmem::ctl {
 namespace {
@@ -35,6 +36,9 @@ Result<PoolSession> PoolSession::open(const std::string& target, const std::stri
     if (memory == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes", length);
     std::unique_ptr<std::byte, Unmap> mapped(static_cast<std::byte*>(memory), {length});
+    // The caller has compared, and decides what is sent. The library reads this at its first use.
+    if (::setenv("RPMEM_EQUALIZE", "no", 1) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot set RPMEM_EQUALIZE");
     RPMEMpool* const pool =
         ::rpmem_open(target.c_str(), pool_set.c_str(), memory, length, &lanes, nullptr);
     if (pool == nullptr)

@@ -23,7 +23,8 @@ using Verb = Command::Verb;
 
 constexpr std::size_t max_ranges = 1000; // in JSON output
 constexpr std::size_t max_lines = 20;    // of ranges, in text output
-constexpr const char* marked_text = "the target no longer marks the pool as behind\n";
+constexpr const char* marked_text =
+    "the target no longer marks the pool as behind or catching up\n";
 
 json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
     const double seconds =
@@ -131,7 +132,7 @@ int add_claim(json& document, const PoolClaim& claim) {
 // Clears the target's mark that the pool may be behind, if it has one. Both sides are equal, and
 // CLAIM shows that no other session has written since.
 ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAnswer done) {
-    const bool marked = claim.unknown.empty() && claim.may_be_behind;
+    const bool marked = claim.unknown.empty() && claim.is_marked;
     done.document["marked_equal"] = false;
     if (!marked)
         return done;
@@ -143,7 +144,8 @@ ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAn
     const json& error = member(answer.document, "error");
     ActionAnswer failed = failed_answer(
         static_cast<int>(number(error, "code")),
-        "the pool is equal, but the target still marks it as behind: " + text_of(error, "text"));
+        "the pool is equal, but the target still marks it as behind or catching up: " +
+            text_of(error, "text"));
     failed.status = answer.status;
     return failed;
 }

@@ -17,10 +17,10 @@ namespace rpmem::simulation::sessions {
 
 using Ranges = std::vector<initiator::PoolRange>; // offsets include the header
 
-// The time of a call without a newly acknowledged range.
+// A period of a call in which no further range was acknowledged.
 struct Silence {
-    Time since;                    // when the call began, or such a range was acknowledged
-    Time until = 0;                // when such a range was acknowledged, or the call ended
+    Time since;                    // when the call began, or a further range was acknowledged
+    Time until = 0;                // when the next range was acknowledged, or the call ended
     std::optional<Time> noticed{}; // when the first loss meanwhile was detected
     Time took = 0;                 // how long the login of the lost session took
     Time stopped = 0;              // how long the process was stopped meanwhile
@@ -68,7 +68,7 @@ public:
         calls_.erase(call);
         return ended;
     }
-    // The call will send this range.
+    // Call it before a call that sends this range.
     void passed(const Range& range) {
         std::fill_n(place_of(target::header_size + range.offset), range.length, true);
     }
@@ -80,7 +80,7 @@ public:
         return std::find(first, first + region_size, true) != first + region_size;
     }
 
-    // An operation of a lane has ended.
+    // Call it when an operation of a lane has ended.
     void operated(const LaneOperation& operation) {
         WatchedCall& call = calls_.at(world_.current());
         bool is_new = operation.frames > call.max_frames;
@@ -95,7 +95,7 @@ public:
                 }
         for (const auto& [offset, length] : operation.after)
             std::fill_n(is_left_.begin() + static_cast<std::ptrdiff_t>(offset), length, false);
-        // The call learns both only when the operation ends.
+        // The call notices progress and a failure only when the operation ends.
         if (is_new) {
             call.silences.back().until = world_.now();
             call.silences.push_back({.since = world_.now(), .took = took_});
@@ -105,7 +105,7 @@ public:
     }
 
     void login_begins() { login_began_ = world_.now(); }
-    // A call has the session of the last login.
+    // Call it when a call can use the session of the last login.
     void session_is_up() {
         if (!login_began_)
             return;
@@ -115,7 +115,7 @@ public:
             if (Silence& silence = call.silences.back(); !silence.noticed)
                 silence.took = std::max(silence.took, took_);
     }
-    // The process was stopped for TIME and continues.
+    // Call it when the process continues after it was stopped for TIME.
     void resumed(Time time) {
         for (auto& [fiber, call] : calls_) {
             call.silences.back().stopped += time;

@@ -132,7 +132,7 @@ private:
     [[nodiscard]] static std::size_t place_of(const Range& range) {
         return range.offset + target::header_size;
     }
-    // Call before a call that may send the range.
+    // Call it before a call that may send the range.
     void pass(unsigned lane, const Range& range) {
         model_.passed(lane, range);
         watch_.passed(range);

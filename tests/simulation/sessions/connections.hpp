@@ -18,7 +18,7 @@ public:
     Connections(const Connections&) = delete;
     Connections& operator=(const Connections&) = delete;
 
-    // IS_UP tells whether the target has power.
+    // IS_UP states whether the target has power.
     void add(Link& link, bool is_up) {
         links_.push_back(&link);
         if (world_.now() < down_until_)
@@ -66,7 +66,7 @@ public:
                 kernels_give_up(*link);
         }
     }
-    // The target has forgotten all connections. The initiators get a reset after TIME.
+    // Makes the target forget all connections. The initiators get a reset after TIME.
     void forget_all(Time time) {
         for (Link* const link : links_)
             silence(*link);

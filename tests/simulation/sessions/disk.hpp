@@ -15,7 +15,7 @@ class Disk {
 public:
     explicit Disk(World& world) : world_(world), slowest_(world.random().one_of(speeds)) {}
 
-    // The next sync of the pool fails, or the next sync takes this time.
+    // fail_next() makes the next sync of the pool fail. slow_next() makes it take TIME.
     void fail_next() { fails_next_ = true; }
     void slow_next(Time time) { next_takes_ = time; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }

@@ -14,7 +14,7 @@ struct Login {
     Link* error;
     Process* daemon = nullptr;   // null before its start
     bool other_user = false;     // a user of the target with another state-dir
-    std::optional<int> status{}; // of the remote command, as ssh reports it
+    std::optional<int> status{}; // exit status of the remote command, as ssh reports it
 
     static constexpr int status_of_ssh = 255;
 

@@ -77,12 +77,12 @@ struct Plan {
     unsigned lanes;
     unsigned applications;
     unsigned workers;
-    unsigned steps; // of each application
+    unsigned steps; // number of steps of each application
     std::size_t max_length;
     Time max_pause; // between steps
     milliseconds connect_timeout;
     milliseconds operation_timeout;
-    milliseconds peer_timeout; // of the initiator
+    milliseconds peer_timeout; // timeout at the initiator
     milliseconds reconnect_timeout;
     milliseconds reconnect_delay;
     milliseconds target_peer_timeout;

@@ -64,8 +64,8 @@ UseLane real_use_lane __asm__(
     "lSt5ratioILl1ELl1000EEEE");
 using Beat = std::optional<Error>(initiator::Session*);
 Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
-using Adopt = Result<>(target::Registration*, const target::PoolUse&);
-Adopt real_adopt __asm__("__real__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseE");
+using Adopt = Result<>(target::Registration*, const target::PoolUse&, bool);
+Adopt real_adopt __asm__("__real__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseEb");
 using Fence = Result<>(const target::StateDirectory&, const target::StateFile&,
                        std::chrono::milliseconds);
 Fence
@@ -137,8 +137,9 @@ std::optional<Error> planted_beat(initiator::Session* session) {
     return state.planted == Planted::old_heartbeat && is_silence ? std::nullopt : loss;
 }
 
-Adopt planted_adopt __asm__("__wrap__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseE");
-Result<> planted_adopt(target::Registration* registration, const target::PoolUse& use) {
+Adopt planted_adopt __asm__("__wrap__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseEb");
+Result<> planted_adopt(target::Registration* registration, const target::PoolUse& use,
+                       bool knows_states) {
     target::PoolUse used = use;
     used.created = used.created || state.planted == Planted::no_incarnation;
     for (target::PartIdentity& part : used.parts) {
@@ -147,7 +148,7 @@ Result<> planted_adopt(target::Registration* registration, const target::PoolUse
         if (state.planted == Planted::no_inode_generation)
             part.inode_generation = 0;
     }
-    return real_adopt(registration, used);
+    return real_adopt(registration, used, knows_states);
 }
 
 Fence planted_fence __asm__("__wrap__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileE"

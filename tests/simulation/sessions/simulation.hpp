@@ -8,7 +8,7 @@
 
 namespace rpmem::simulation::sessions {
 
-// Resources that one simulation after the other uses.
+// Resources that successive simulations reuse.
 class Arena {
 public:
     Arena();
@@ -18,7 +18,7 @@ public:
 
     Stacks stacks;
     PartMemory part;
-    [[nodiscard]] std::span<std::byte> memory() const { return memory_; } // of the program
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; } // the program's
 
 private:
     std::span<std::byte> memory_;
@@ -33,11 +33,11 @@ struct Options {
 struct Outcome {
     std::string finding; // empty if there is none
     std::uint64_t hash = 0;
-    std::array<unsigned, static_cast<std::size_t>(Fault::count)> faults{}; // that have happened
+    std::array<unsigned, static_cast<std::size_t>(Fault::count)> faults{}; // by kind
     std::uint64_t calls = 0;
     std::uint64_t failed_calls = 0;
     std::uint64_t logins = 0;
-    std::uint64_t takeovers = 0; // of the pool, by another initiator
+    std::uint64_t takeovers = 0; // takeovers of the pool by another initiator
     Time time = 0;
 };
 

@@ -18,7 +18,8 @@ inline constexpr std::size_t part_size = std::size_t{2} << 20; // the minimum of
 // The header and the regions of lanes. Nothing is stored after these.
 inline constexpr std::size_t used_size = target::header_size + pool_size;
 inline constexpr const char* pool_set = "pool.set";
-// The others refer to the same part by a hard link and by a bind mount.
+// Names of pool sets. The last two refer to the part of the first by a hard link and by a bind
+// mount.
 inline constexpr std::array<const char*, 3> pool_sets{pool_set, "link.set", "mount.set"};
 
 // A backup of the part by a user.

@@ -15,7 +15,7 @@ namespace rpmem::simulation::sessions {
 // The faults that have happened.
 struct Troubles {
     Time last = 0;              // when the last fault happened or ends
-    Time sum = 0;               // of the durations of faults
+    Time sum = 0;               // sum of the durations of faults
     Time without_answer = 0;    // how long a target that is alive may not answer
     bool has_silence = false;   // connections are half open
     bool another_asked = false; // another initiator requested the pool and may have it
@@ -55,12 +55,12 @@ public:
     }
 
 private:
-    static constexpr Time max_close = 4 * second; // in which rpmem_close() starts attempts
+    static constexpr Time max_close = 4 * second; // time in which rpmem_close() starts attempts
     static constexpr Time min_try = 3 * second;
     static constexpr Time heartbeat = second; // interval of checks for a silent peer
     static constexpr Time explanation =
         3 * second;                       // wait for the cause if no reconnect is possible
-    static constexpr Time slack = second; // for the ends of logins
+    static constexpr Time slack = second; // allowance for the ends of logins
 
     [[nodiscard]] std::string judge_time(const CallEnd& end) const {
         for (const Silence& silence : end.call.silences)
@@ -155,7 +155,7 @@ private:
     const Plan& plan_;
     const Disk& disk_;
     Time opened_at_ = never;
-    std::optional<Time> max_try_; // of calls that gave up
+    std::optional<Time> max_try_; // maximum duration of calls that gave up
 };
 
 } // namespace rpmem::simulation::sessions

@@ -49,8 +49,8 @@ std::vector<std::byte> message_of(const PartInMemory&, FaultCause cause) {
     return message;
 }
 
-// A child maps a part from the offset BEGIN on, beyond the end of the file, and calls FAULT with
-// the memory. The file is one page shorter than mapping_size.
+// A child maps a part from offset BEGIN to beyond the end of the file, and calls FAULT with the
+// memory. The file is one page shorter than mapping_size.
 template <typename Fault>
 Death die_of(Fault fault, const char* log_prefix = "<3>", std::size_t begin = 0) {
     const UniqueFd part = file_of(mapping_size - page);

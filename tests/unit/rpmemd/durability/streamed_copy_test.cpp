@@ -59,7 +59,7 @@ void write_rounds(Copy copy, std::byte* place, std::size_t size, unsigned rounds
 }
 
 // Reads the first and the last whole word while SIZE bytes at OFFSET in a cache line are copied.
-// Only at the ends less than a cache line is copied.
+// These are at the ends, where less than a cache line is copied.
 void look_on(Copy copy, std::size_t offset, std::size_t size, unsigned rounds) {
     alignas(cache_line) static std::array<std::uint64_t, 64 * 1024 / word_size + 8> memory;
     memory.fill(0);

@@ -17,9 +17,10 @@ class PoolFiles : public StateDirectoryTest {
 protected:
     // Makes a file that was last used AGO.
     void make(const std::string& name, bool closed, std::chrono::seconds ago,
-              std::int64_t behind_since = 0) const {
+              std::int64_t behind_since = 0, std::int64_t catching_up_since = 0) const {
         PoolRecord record = pool_record();
         record.behind_since = behind_since;
+        record.catching_up_since = catching_up_since;
         record.closed = closed;
         auto file = value_of(make_pool_file(directory_, name));
         ASSERT_TRUE(succeeded(file.write(record)));
@@ -59,10 +60,12 @@ TEST_F(PoolFiles, OldOnesOfClosedPoolsAreRemoved) {
     make("pool-open", false, old);
     make("pool-held", true, old);
     make("pool-behind", true, old, 1700000000);
+    make("pool-catching-up", true, old, 0, 1700000000);
     const auto held = value_of(open_pool_file(directory_, "pool-held"));
     remove_old_pool_files(directory_);
     EXPECT_FALSE(std::filesystem::exists(path_ / "pool-old"));
-    for (const char* name : {"pool-young", "pool-open", "pool-held", "pool-behind"})
+    for (const char* name :
+         {"pool-young", "pool-open", "pool-held", "pool-behind", "pool-catching-up"})
         EXPECT_TRUE(std::filesystem::exists(path_ / name)) << name;
 }
 

@@ -125,10 +125,57 @@ TEST(Records, WhatMakesNoSenseIsRefused) {
 // A later format may have contents that this version would lose, so it must not be overwritten.
 TEST(Records, ALaterFormatIsRefusedByItsNumber) {
     std::string text = text_of(slot_of(pool_record(), 1));
-    text.replace(text.find("\"version\":2"), 11, "\"version\":3");
+    text.replace(text.find("\"version\":2"), 11, "\"version\":4");
     for (const std::string& file : {sealed(text), slot_of(pool_record(), 5) + sealed(text)})
-        EXPECT_TRUE(failed(decode<PoolRecord>(file), ENOTSUP, "format 3"));
-    EXPECT_TRUE(failed(decode_attribute(sealed(text)), ENOTSUP, "format 3"));
+        EXPECT_TRUE(failed(decode<PoolRecord>(file), ENOTSUP, "format 4"));
+    EXPECT_TRUE(failed(decode_attribute(sealed(text)), ENOTSUP, "format 4"));
+}
+
+TEST(Records, ASessionHasNoFormat3) {
+    std::string text = text_of(slot_of(session_record(), 1));
+    text.replace(text.find("\"version\":2"), 11, "\"version\":3");
+    EXPECT_TRUE(failed(decode<SessionRecord>(sealed(text)), ENOTSUP, "only up to 2"));
+}
+
+TEST(Records, ACatchUpWithoutAValidTimeIsRefused) {
+    PoolRecord record = pool_record();
+    record.catching_up_since = 1700000009;
+    const std::string good = text_of(slot_of(record, 1));
+    ASSERT_TRUE(value_of(decode<PoolRecord>(sealed(good))));
+    for (const char* const time : {"-1", "1.5", "\"1700000009\"", "18446744073709551615"}) {
+        std::string text = good;
+        text.replace(text.find("1700000009"), 10, time);
+        EXPECT_TRUE(failed(decode<PoolRecord>(sealed(text)), EBADMSG)) << text;
+    }
+}
+
+// Versions that know only format 2 must not open a pool that is catching up, and may open all
+// others.
+TEST(Records, OnlyAPoolThatIsCatchingUpHasTheLaterFormat) {
+    PoolRecord record = pool_record();
+    EXPECT_TRUE(test::contains(value_of(encode_attribute(record)), "\"version\":2"));
+    record.catching_up_since = 7;
+    const std::string value = value_of(encode_attribute(record));
+    EXPECT_TRUE(test::contains(value, "\"version\":3"));
+    EXPECT_LT(value.size(), 960U);
+    EXPECT_EQ(value_of(decode_attribute(value)), record);
+    std::string text = text_of(value);
+    text.replace(text.find("\"catching_up_since\":7"), 21, "\"catching_up_since\":0");
+    EXPECT_TRUE(failed(decode_attribute(sealed(text)), EBADMSG)) << "nobody writes that";
+    text.replace(text.find("\"catching_up_since\""), 19, "\"other\"");
+    EXPECT_TRUE(failed(decode_attribute(sealed(text)), EBADMSG));
+}
+
+// An older version has not noted which claim has written last, so it may be any.
+TEST(Records, WithoutItsFieldTheLastClaimHasWritten) {
+    PoolRecord record = pool_record();
+    record.epoch = 9;
+    record.written_epoch = 4;
+    std::string text = text_of(value_of(encode_attribute(record)));
+    EXPECT_EQ(value_of(decode_attribute(sealed(text))).written_epoch, 4U);
+    text.replace(text.find("\"written_epoch\""), 15, "\"unknown_field\"");
+    EXPECT_EQ(value_of(decode_attribute(sealed(text))).written_epoch, 9U);
+    EXPECT_EQ(value_of(decode<PoolRecord>(sealed(text)))->record.written_epoch, 9U);
 }
 
 TEST(Records, AnAttributeIsReadAsItWasWritten) {

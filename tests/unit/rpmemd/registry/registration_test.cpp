@@ -2,18 +2,12 @@
 // Tests when a session may resume a lost one, with the record of the pool in an attribute and, if
 // the file system has none, in state-dir. The test fails if a session resumes a pool that another
 // one may have written, if it writes without a claim, or if an unclean end is not reported.
-#include "rpmemd/pools/files/part_file.hpp"
-#include "rpmemd/registry/registration.hpp"
-#include "tests/unit/rpmemd/registry/registry_fixture.hpp"
+#include "tests/unit/rpmemd/registry/registration_fixture.hpp"
 
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-namespace {
-// The errno value of all calls for attributes, or 0 if they work.
-int attribute_error = 0;
-} // namespace
+using rpmem::target::attribute_error;
 
 extern "C" ssize_t fgetxattr(int fd, const char* name, void* value, std::size_t size) noexcept {
     if (attribute_error == 0)
@@ -31,77 +25,6 @@ extern "C" int fsetxattr(int fd, const char* name, const void* value, std::size_
 
 namespace rpmem::target {
 namespace {
-
-constexpr unsigned char alice = 1;
-constexpr unsigned char bob = 2;
-
-struct Attempt {
-    Result<> entered;
-    Result<> took_up;
-    std::vector<std::string> notices;
-};
-
-PartFile make_part(const std::filesystem::path& path) {
-    std::ofstream(path) << "a part";
-    std::filesystem::permissions(path, std::filesystem::perms(0600));
-    PartRules rules;
-    rules.unlocked = true;
-    return value_of(PartFile::open(path, rules));
-}
-
-class RegistrationTest : public StateDirectoryTest, public testing::WithParamInterface<int> {
-protected:
-    RegistrationTest() { attribute_error = GetParam(); }
-    ~RegistrationTest() override { attribute_error = 0; }
-    [[nodiscard]] static bool has_attributes() { return GetParam() == 0; }
-    // Overwrites the record with VALUE.
-    void damage(const std::string& value) const {
-        if (has_attributes())
-            ASSERT_EQ(::setxattr(part_.path().c_str(), pool_attribute_name, value.data(),
-                                 value.size(), 0),
-                      0);
-        else
-            for (const auto& file : std::filesystem::directory_iterator(path_))
-                if (file.path().filename().native().starts_with("pool-"))
-                    std::ofstream(file.path()) << value;
-    }
-    void forget() const {
-        if (has_attributes())
-            ASSERT_EQ(::removexattr(part_.path().c_str(), pool_attribute_name), 0);
-        else
-            for (const auto& file : std::filesystem::directory_iterator(path_))
-                if (file.path().filename().native().starts_with("pool-"))
-                    std::filesystem::remove(file.path());
-    }
-
-    // Starts a session of the initiator WHO.
-    Attempt attempt(unsigned char who, std::uint64_t generation, const PoolUse& use,
-                    bool read_only = false) {
-        last_.emplace(path_, read_only, Log());
-        Attempt result{
-            last_->enter({.owner = digest_of(who),
-                          .generation = generation,
-                          .initiator = {.host = "host", .user = fmt::format("{}", who)}}),
-            {},
-            {}};
-        if (result.entered)
-            result.took_up = last_->adopt(use);
-        result.notices = last_->take_notices();
-        return result;
-    }
-    static void expect_silent(const Attempt& attempt) {
-        EXPECT_TRUE(succeeded(attempt.entered));
-        EXPECT_TRUE(succeeded(attempt.took_up));
-        EXPECT_TRUE(attempt.notices.empty()) << attempt.notices.at(0);
-    }
-
-    const PartFile part_ = make_part(temporary_.path() / "a.0");
-    PoolUse use_{.pool_set = "/pools/a.set",
-                 .parts = {{"/pools/a.0", 7, 70, 1}, {"/pools/a.1", 7, 71, 1}},
-                 .attribute = PoolAttribute(part_),
-                 .headers = std::vector<PoolHeader>(2)};
-    std::optional<Registration> last_;
-};
 
 TEST_P(RegistrationTest, ALostSessionIsTakenUpAgain) {
     expect_silent(attempt(alice, 0, use_));
@@ -132,7 +55,7 @@ TEST_P(RegistrationTest, WhatIsNotTheSameIsStale) {
         expect_silent(attempt(alice, 2, use_));
     }
     static_cast<void>(attempt(bob, 0, use_));
-    last_->closed();
+    last_->closed(true);
     EXPECT_TRUE(failed(attempt(alice, 3, use_).took_up, ESTALE, "another session"));
 }
 
@@ -182,8 +105,8 @@ TEST_P(RegistrationTest, AnotherWriterIsNoticedWhateverItsStateDirectory) {
                                             : temporary_.path() / state,
                             false, Log());
         ASSERT_TRUE(succeeded(writer.enter({.owner = digest_of(bob)})));
-        ASSERT_TRUE(succeeded(writer.adopt(other)));
-        writer.closed();
+        ASSERT_TRUE(succeeded(writer.adopt(other, false)));
+        writer.closed(true);
         EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "another session"));
         std::filesystem::remove(link);
     }
@@ -196,12 +119,12 @@ TEST_P(RegistrationTest, APoolThatMayBeBehindStaysSo) {
         const auto later = attempt(bob, 0, use_);
         ASSERT_EQ(later.notices.size(), 1U) << session;
         EXPECT_TRUE(test::contains(later.notices[0], "may be behind"));
-        last_->closed();
+        last_->closed(true);
     }
     PoolUse made = use_;
     made.created = true;
     expect_silent(attempt(bob, 0, made));
-    last_->closed();
+    last_->closed(true);
     expect_silent(attempt(bob, 0, use_));
 }
 
@@ -209,7 +132,7 @@ TEST_P(RegistrationTest, APoolThatMayBeBehindStaysSo) {
 TEST_P(RegistrationTest, AnInitiatorThatCameBackAndClosedIsNotBehind) {
     expect_silent(attempt(alice, 0, use_));
     expect_silent(attempt(alice, 1, use_));
-    last_->closed();
+    last_->closed(true);
     expect_silent(attempt(bob, 0, use_));
 }
 
@@ -232,7 +155,7 @@ TEST_P(RegistrationTest, AnOpenEndIsTold) {
     EXPECT_TRUE(test::contains(reader.notices[0], "user 1 on host host"));
     const auto writer = attempt(bob, 0, use_);
     ASSERT_EQ(writer.notices.size(), 1U) << "a reader does not change what is reported";
-    last_->closed();
+    last_->closed(true);
     PoolUse made = use_;
     made.created = true;
     expect_silent(attempt(bob, 0, made));
@@ -244,7 +167,7 @@ TEST_P(RegistrationTest, APoolIsGivenBackAsItWas) {
     EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
     last_->release();
     expect_silent(attempt(alice, 1, use_));
-    last_->closed();
+    last_->closed(true);
     expect_silent(attempt(bob, 0, use_));
     last_->release();
     expect_silent(attempt(bob, 0, use_));
@@ -282,7 +205,7 @@ TEST_P(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
     for (const auto& [path, code] : directories) {
         Registration first(path, false, Log());
         ASSERT_TRUE(succeeded(first.enter({.owner = digest_of(alice)})));
-        const auto took_up = first.adopt(use_);
+        const auto took_up = first.adopt(use_, false);
         const auto notices = first.take_notices();
         ASSERT_GE(notices.size(), 1U);
         EXPECT_TRUE(test::contains(notices[0], "state-dir cannot be used"));
@@ -293,11 +216,68 @@ TEST_P(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
         EXPECT_TRUE(succeeded(took_up));
         EXPECT_TRUE(first.take_notices().empty());
         first.seen();
-        first.closed();
+        first.closed(true);
         Registration second(path, false, Log());
         EXPECT_TRUE(failed(second.enter({.owner = digest_of(alice), .generation = 1}), code,
                            "state-dir cannot be used"));
     }
+}
+
+// What an initiator needs to make the replica equal. A session that was closed without a write does
+// not count as the last one that has written.
+TEST_P(RegistrationTest, AnInitiatorLearnsWhetherThePoolIsBehind) {
+    knows_states_ = true;
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->last_epoch, 0U);
+    const ClaimedPool first = *last_->pool_state();
+    EXPECT_EQ(first.epoch, 1U);
+    EXPECT_EQ(first.behind_since, 0);
+    expect_silent(attempt(alice, 0, use_)); // reported by the initiator, not by a notice
+    EXPECT_EQ(last_->pool_state()->id, first.id);
+    EXPECT_EQ(last_->pool_state()->epoch, 2U);
+    EXPECT_EQ(last_->pool_state()->last_epoch, 1U);
+    EXPECT_NE(last_->pool_state()->behind_since, 0);
+    last_->closed(false);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->epoch, 3U);
+    EXPECT_EQ(last_->pool_state()->last_epoch, 1U);
+    last_->closed(true);
+    EXPECT_EQ(last_->pool_state(), std::nullopt);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->last_epoch, 3U);
+    static_cast<void>(attempt(bob, 0, use_, true));
+    EXPECT_EQ(last_->pool_state(), std::nullopt) << "a session that only reads";
+    EXPECT_TRUE(failed(last_->set_replica_state(ReplicaState::in_sync), EROFS));
+}
+
+TEST_P(RegistrationTest, AReplicaThatCatchesUpStaysSoUntilItIsInSync) {
+    knows_states_ = true;
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_TRUE(succeeded(last_->set_replica_state(ReplicaState::catching_up)));
+    last_->closed(true);
+    const auto reader = attempt(bob, 0, use_, true);
+    ASSERT_EQ(reader.notices.size(), 1U);
+    EXPECT_TRUE(test::contains(reader.notices[0], "is catching up with user 1 on host host"));
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_NE(last_->pool_state()->catching_up_since, 0);
+    EXPECT_TRUE(succeeded(last_->set_replica_state(ReplicaState::in_sync)));
+    last_->closed(true);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->catching_up_since, 0);
+    EXPECT_EQ(last_->pool_state()->behind_since, 0);
+}
+
+// An initiator of an earlier version would take the inconsistent image for a pool.
+TEST_P(RegistrationTest, AReplicaThatCatchesUpIsRefusedToAnInitiatorThatCannotMakeItEqual) {
+    knows_states_ = true;
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_TRUE(succeeded(last_->set_replica_state(ReplicaState::catching_up)));
+    last_.reset();
+    knows_states_ = false;
+    EXPECT_TRUE(failed(attempt(bob, 0, use_).took_up, ESTALE, "catching up"));
+    PoolUse made = use_;
+    made.created = true;
+    expect_silent(attempt(bob, 0, made));
 }
 
 TEST_P(RegistrationTest, TheHolderIsKnownByItsPoolSet) {
@@ -307,7 +287,7 @@ TEST_P(RegistrationTest, TheHolderIsKnownByItsPoolSet) {
     EXPECT_FALSE(last_->holder("/pools/b.set"));
 }
 
-// Only if another initiator writes to the pool, waiting for it is useless.
+// Waiting for the pool is useless only if another initiator writes to it.
 TEST_P(RegistrationTest, AnotherWriterIsKnownAsOne) {
     const struct {
         unsigned char asks;

@@ -40,7 +40,8 @@ inline PoolRecord pool_record(std::uint64_t generation = 3) {
             .since = 1700000000,
             .closed = true,
             .behind_since = 0,
-            .failure = ""};
+            .failure = "",
+            .written_epoch = 7};
 }
 
 class StateDirectoryTest : public testing::Test {

@@ -129,7 +129,7 @@ TEST(ClientCommand, AllElseIsRefused) {
     }
 }
 
-// Every text of up to 4 pieces is refused or means what it looks like.
+// Every text of up to 4 pieces is refused, or requests only what its words state.
 TEST(ClientCommand, NoMixtureOfPiecesMeansMoreThanItSays) {
     const std::vector<std::string> pieces = {"rpmemd",   " ",  " --remove", " --probe",
                                              " --force", " a", "'",         "\'",
@@ -236,8 +236,8 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
         }
 }
 
-// A path in a pool set file could name a file that somebody creates later. Names are resolved when
-// the files are created, see pool_set_lookup_test.cpp.
+// A path in a pool set file could name a file that another program creates later. Names are
+// resolved when the files are created, see pool_set_lookup_test.cpp.
 TEST(ForcedCommand, CreatesNoPathsOfItsOwn) {
     for (const char* text : {"rpmemd --create-set a --size 5 --part /srv/a",
                              "rpmemd --create-set a --size 5 --set-only",

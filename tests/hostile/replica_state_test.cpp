@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests SET_REPLICA_STATE and POOL_STATE with the real daemon, also confined. The test fails if a
+// session is told another state than the last one that was stored, if a state is lost with its
+// daemon, if a request that must be refused is granted or ends the session without need, or if a
+// client that cannot compare the pool may write to a pool that is catching up.
+#include "tests/hostile/peer.hpp"
+
+#include <ctime>
+
+namespace rpmem::hostile {
+namespace {
+
+using wire::ReplicaState;
+using wire::Status;
+
+constexpr std::uint64_t not_comparing = wire::all_capabilities & ~wire::capability_compare;
+
+class ReplicaStates : public HostileTest {
+protected:
+    ReplicaStates() { offer_ = wire::offer_value; }
+
+    // Opens the pool as another initiator, expects that it is catching up or not, and closes it.
+    void expect_state(bool catches_up) {
+        Peer peer(directory_);
+        peer.take_pool();
+        ASSERT_TRUE(peer.control.pool_state());
+        EXPECT_EQ(peer.control.pool_state()->catching_up_since != 0, catches_up);
+        peer.expect_close();
+    }
+    // Leaves a pool that is catching up, with a daemon that was killed.
+    void leave_catching_up() {
+        Peer peer(directory_);
+        peer.take_pool();
+        EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::success);
+        peer.daemon.signal(SIGKILL);
+        peer.expect_killed();
+    }
+};
+
+TEST_F(ReplicaStates, AreStoredWhenTheyAreConfirmed) {
+    for (const bool is_confined : {false, true}) {
+        const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
+        const std::int64_t before = std::time(nullptr);
+        std::uint64_t epoch = 0;
+        {
+            Peer peer(directory_, more);
+            peer.take_pool();
+            ASSERT_TRUE(peer.control.pool_state());
+            epoch = peer.control.pool_state()->epoch;
+            EXPECT_LT(peer.control.pool_state()->last_epoch, epoch);
+            EXPECT_EQ(peer.control.pool_state()->catching_up_since, 0);
+            RawLane lane = peer.lane();
+            EXPECT_TRUE(lane.persist(8192, 64, std::byte{7}));
+            EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::success);
+            peer.daemon.signal(SIGKILL);
+            peer.expect_killed();
+        }
+        Peer again(directory_, more);
+        again.take_pool();
+        ASSERT_TRUE(again.control.pool_state());
+        EXPECT_EQ(again.control.pool_state()->last_epoch, epoch);
+        EXPECT_EQ(again.control.pool_state()->epoch, epoch + 1);
+        EXPECT_GE(again.control.pool_state()->catching_up_since, before);
+        EXPECT_GE(again.control.pool_state()->behind_since, before);
+        EXPECT_EQ(again.control.set_replica_state(ReplicaState::in_sync), Status::success);
+        again.daemon.signal(SIGKILL);
+        again.expect_killed();
+        expect_state(false);
+    }
+}
+
+TEST_F(ReplicaStates, OutliveClose) {
+    Peer peer(directory_);
+    peer.take_pool();
+    EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::success);
+    peer.expect_close();
+    expect_state(true);
+    expect_state(true);
+}
+
+TEST_F(ReplicaStates, BeforeAPoolThereIsNone) {
+    for (const bool is_logged_in : {false, true}) {
+        Peer peer(directory_);
+        if (is_logged_in) {
+            EXPECT_EQ(peer.control.log_in(), Status::success);
+        }
+        EXPECT_EQ(peer.control.set_replica_state(ReplicaState::in_sync), Status::bad_state);
+        peer.expect_end("SET_REPLICA_STATE was sent before a pool was open");
+    }
+}
+
+TEST_F(ReplicaStates, AnUnknownOneDoesNotEndTheSession) {
+    Peer peer(directory_);
+    peer.take_pool();
+    for (const std::uint32_t state : {0U, 3U, 0x01000000U, 0xffffffffU})
+        EXPECT_EQ(peer.control.set_replica_state(ReplicaState{state}), Status::bad_state) << state;
+    EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::success);
+    EXPECT_EQ(peer.control.set_replica_state(ReplicaState{3}), Status::bad_state);
+    peer.expect_close();
+    expect_state(true);
+}
+
+TEST_F(ReplicaStates, OfAReaderAreRefused) {
+    leave_catching_up();
+    Peer reader(directory_, {"--read-only"});
+    reader.take_pool();
+    EXPECT_FALSE(reader.control.pool_state());
+    ASSERT_EQ(reader.control.notices().size(), 1U);
+    EXPECT_TRUE(test::contains(reader.control.notices()[0], "it is catching up with user alice"));
+    EXPECT_EQ(reader.control.set_replica_state(ReplicaState::in_sync), Status::no_access);
+    reader.expect_close();
+    expect_state(true);
+}
+
+TEST_F(ReplicaStates, NeedTheCapability) {
+    Peer peer(directory_, {}, {}, not_comparing);
+    peer.take_pool();
+    EXPECT_FALSE(peer.control.pool_state());
+    EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::bad_protocol);
+    peer.expect_end("did not agree on comparing replicas");
+    expect_state(false);
+}
+
+TEST_F(ReplicaStates, WhoCannotCompareMayNotWrite) {
+    leave_catching_up();
+    Peer older(directory_, {}, {}, not_comparing);
+    EXPECT_EQ(older.control.log_in(), Status::success);
+    EXPECT_EQ(older.control.open(), Status::stale);
+    older.expect_end("it is catching up with user alice on host host-a (127.0.0.1) since 20");
+    expect_state(true);
+}
+
+} // namespace
+} // namespace rpmem::hostile
