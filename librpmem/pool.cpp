@@ -35,7 +35,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     RPMEM_ASSIGN(auto connection, Connection::log_in(arguments, settings));
     RPMEM_ASSIGN(const auto response, connection->create(attributes));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
-    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, services));
+    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, attributes, services));
     return pool;
 }
 
@@ -47,14 +47,14 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     RPMEM_ASSIGN(const auto response, connection->open());
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
     pool->first_writable_ = connection->is_read_only() ? nothing_writable : header;
-    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, services));
+    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, response.attributes, services));
     if (attributes)
         *attributes = response.attributes;
     return pool;
 }
 
 Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
-                     const PoolServices& services) {
+                     const rpmem_pool_attr& attributes, const PoolServices& services) {
     std::optional<transport::Secret> takeover;
     if (connection->can_resume()) {
         RPMEM_ASSIGN(takeover, connection->takeover_key());
@@ -65,6 +65,8 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     lanes_ = LaneSet(connection->lanes().lanes());
     unconfirmed_.resize(lanes());
     RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));
+    prepare_equalizer(*connection, attributes, services);
+    RPMEM_TRY(equalizer_->may_open());
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
@@ -79,13 +81,29 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     return {};
 }
 
-Result<std::shared_ptr<Connection>> Pool::connection(const char* call, CallBound& bound) {
-    // Checked without a lock, because in a child the thread that held it may not exist.
+void Pool::prepare_equalizer(Connection& connection, const rpmem_pool_attr& attributes,
+                             const PoolServices& services) {
+    const OpenedPool opened{.memory = {arguments_.address, arguments_.size},
+                            .first_writable = first_writable_,
+                            .attributes = attributes,
+                            .name = fmt::format("{}:{}", arguments_.target, arguments_.pool_set),
+                            .state = connection.session().pool_state(),
+                            .claim = connection.pool_claim()};
+    equalizer_ = std::make_unique<Equalizer>(opened, settings_, services.log);
+}
+
+// Takes no lock, because in a child the thread that held it may not exist.
+Result<> Pool::refuse_in_child(const char* call) const {
     if (inherited())
         return fail(ErrorClass::caller_fault, EPERM,
                     "{}: the pool belongs to the process that opened it, and this is a child that "
                     "it made by fork(2); a child may only close it, and open pools of its own",
                     call);
+    return {};
+}
+
+Result<std::shared_ptr<Connection>> Pool::connection(const char* call, CallBound& bound) {
+    RPMEM_TRY(refuse_in_child(call));
     return in_context(call, link_->connection(bound));
 }
 
@@ -137,7 +155,51 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
     CallBound bound;
     if (length == 0) [[unlikely]]
         return look(call, bound).map([](const auto&) {});
+    if (equalizer_->is_pending()) [[unlikely]]
+        RPMEM_TRY(equalize(call, lane, bound));
     return on_lane(call, lane, {offset, length}, bound, operate);
+}
+
+// No lane is usable before, so the first write of each lane comes here. The calls on other lanes
+// wait meanwhile, so no other bytes than these are on their way.
+Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
+    RPMEM_TRY(refuse_in_child(call));
+    const std::lock_guard lock(equalizer_->mutex());
+    if (!equalizer_->is_pending())
+        return {};
+    if (equalizer_->must_compare()) {
+        if (auto done = compare_and_send(call, lane, bound); !done) {
+            leave(lane); // the next call compares again
+            return done;
+        }
+    }
+    equalizer_->finish();
+    return {};
+}
+
+Result<> Pool::compare_and_send(const char* call, unsigned lane, CallBound& bound) {
+    Equalizer& equalizer = *equalizer_;
+    const auto is_readable = [&]() -> Result<> {
+        return equalizer.failure() ? in_context(call, *equalizer.failure()) : Result<>();
+    };
+    RPMEM_TRY(
+        on_lane(call, lane, {}, bound, [&](FrameLane& own) { return equalizer.compare(own); }));
+    RPMEM_TRY(is_readable());
+    if (equalizer.differs() && !equalizer.may_send())
+        return {};
+    if (equalizer.differs()) {
+        RPMEM_TRY(set_replica_state(call, wire::ReplicaState::catching_up, bound));
+        RPMEM_TRY(
+            on_lane(call, lane, {}, bound, [&](FrameLane& own) { return equalizer.send(own); }));
+        RPMEM_TRY(is_readable());
+    }
+    return set_replica_state(call, wire::ReplicaState::in_sync, bound);
+}
+
+Result<> Pool::set_replica_state(const char* call, wire::ReplicaState state, CallBound& bound) {
+    return on_session(call, bound, [&](Connection& connection) {
+        return connection.session().set_replica_state(state);
+    });
 }
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -184,11 +246,16 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
         return fail(ErrorClass::caller_fault, EINVAL,
                     "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
                     offset, size_of_pool());
-    return counted(CallKind::read, lane, length, [&] {
+    RPMEM_TRY(refuse_in_child("rpmem_read"));
+    RPMEM_TRY(in_context("rpmem_read", equalizer_->before_read({destination, length})));
+    Result<> done = counted(CallKind::read, lane, length, [&] {
         CallBound bound;
         return on_lane("rpmem_read", lane, {}, bound,
                        [&](FrameLane& own) { return own.read(destination, offset, length); });
     });
+    if (equalizer_->is_pending())
+        lanes_.leave(lane); // its next write must come through on_range()
+    return done;
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {

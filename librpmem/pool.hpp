@@ -8,6 +8,7 @@
 #include "librpmem/connection/call_bound.hpp"
 #include "librpmem/connection/lane_set.hpp"
 #include "librpmem/connection/link.hpp"
+#include "librpmem/replica/equalizer.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
@@ -71,7 +72,9 @@ private:
     Pool(const PoolArguments& arguments, const Settings& settings)
         : arguments_(arguments), settings_(settings) {}
     Result<> adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
-                   const PoolServices& services);
+                   const rpmem_pool_attr& attributes, const PoolServices& services);
+    void prepare_equalizer(Connection& connection, const rpmem_pool_attr& attributes,
+                           const PoolServices& services);
 
     // Counts CALL, which began at the tick BEGAN and has succeeded on LANE.
     void count(CallKind call, unsigned lane, std::size_t length, std::uint64_t began) {
@@ -112,11 +115,18 @@ private:
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
     [[nodiscard]] std::size_t size_of_pool() const { return arguments_.size; }
+    [[nodiscard]] Result<> refuse_in_child(const char* call) const;
     [[nodiscard]] Result<std::shared_ptr<Connection>> connection(const char* call,
                                                                  CallBound& bound);
     [[nodiscard]] Result<std::shared_ptr<Connection>> look(const char* call, CallBound& bound);
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
+
+    // Before the first write of a session, see pool_equalizing.cpp.
+    [[nodiscard]] Result<> equalize(const char* call, unsigned lane, CallBound& bound);
+    [[nodiscard]] Result<> compare_and_send(const char* call, unsigned lane, CallBound& bound);
+    [[nodiscard]] Result<> set_replica_state(const char* call, wire::ReplicaState state,
+                                             CallBound& bound);
 
     [[nodiscard]] bool has_unacknowledged(unsigned index) const {
         const FrameLane* const lane = lanes_.lane(index);
@@ -146,6 +156,7 @@ private:
     PoolCounters counters_; // must outlive the link, which writes to them
     std::unique_ptr<Link> link_;
     LaneSet lanes_;
+    std::unique_ptr<Equalizer> equalizer_; // null before adopt()
     // For each lane, the ranges that lost connections did not acknowledge.
     std::vector<std::vector<PoolRange>> unconfirmed_;
     std::atomic<bool> inherited_ = false;

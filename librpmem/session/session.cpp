@@ -263,18 +263,32 @@ Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
     return ask_for_pool<wire::OpenResponse>(request, "to open the pool");
 }
 
-Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
+Result<> Session::ask(const wire::Bytes& request, MessageType answer, const char* what) {
     const std::lock_guard lock(mutex_);
-    RPMEM_ASSIGN(const auto response,
-                 exchange(wire::encode(request), MessageType::set_attributes_response));
+    RPMEM_ASSIGN(const auto response, exchange(request, answer));
     if (response.header.status == wire::Status::success)
         return {};
     // The session continues, so the error text does not end here.
     channel_->collect_error_text();
     return fail(ErrorClass::target_refused, wire::errno_of(response.header.status), "{}",
-                with_text(fmt::format("{} refused to set the attributes: {}", host_,
+                with_text(fmt::format("{} refused {}: {}", host_, what,
                                       wire::describe(response.header.status)),
                           channel_->error_text()));
+}
+
+Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
+    return ask(wire::encode(request), MessageType::set_attributes_response,
+               "to set the attributes");
+}
+
+Result<> Session::set_replica_state(wire::ReplicaState state) {
+    if (!agreement_.compare)
+        return fail(ErrorClass::target_refused, ENOTSUP,
+                    "rpmemd on {} cannot store the state of the replica: it does not support "
+                    "comparing replicas (capability {:#x}); update it",
+                    host_, wire::capability_compare);
+    return ask(wire::encode(wire::SetReplicaStateRequest{state}),
+               MessageType::set_replica_state_response, "to set the state of the replica");
 }
 
 Result<> Session::close() {

@@ -83,6 +83,16 @@ public:
         const std::lock_guard lock(mutex_);
         return pool_claim_;
     }
+    // Returns the record of the pool, after create() or open(). Returns nothing if the session only
+    // reads, or the daemon has not sent it.
+    [[nodiscard]] std::optional<wire::PoolState> pool_state() {
+        const std::lock_guard lock(mutex_);
+        return pool_state_;
+    }
+    // Sets the state of the replica in the record of the pool, durably. Before in_sync, everything
+    // that was sent on the lanes must be acknowledged. Fails with ENOTSUP, and sends nothing,
+    // unless wire::Agreement::compare was agreed on.
+    Result<> set_replica_state(wire::ReplicaState state);
     // Closes the channel of a session that is lost already.
     void cut();
 
@@ -167,6 +177,8 @@ private:
     [[nodiscard]] Error poisoned() const;
     template <typename Response, typename Request>
     Result<Response> ask_for_pool(const Request& request, const char* what);
+    // Sends a request after whose refusal the session continues. WHAT completes "refused ".
+    Result<> ask(const wire::Bytes& request, wire::MessageType response, const char* what);
     Failure refused(wire::Status status, const char* request);
     Failure unexpected_output(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
@@ -190,6 +202,7 @@ private:
     std::atomic<Clock::duration> last_activity_; // time of the last message
     std::vector<std::string> notices_;
     std::optional<wire::PoolClaim> pool_claim_;
+    std::optional<wire::PoolState> pool_state_;
     Limit login_limit_;
     Limit request_limit_;
     std::chrono::milliseconds error_text_time_ = error_text_time;

@@ -133,6 +133,12 @@ std::optional<Error> Session::receive_unsolicited(wire::MessageType type,
     if (type == wire::MessageType::pool_claim)
         if (const auto claim = wire::decode_pool_claim(body))
             pool_claim_ = *claim;
+    if (type == wire::MessageType::pool_state) {
+        const auto state = wire::decode_pool_state(body);
+        if (!state)
+            return malformed(state.error());
+        pool_state_ = *state;
+    }
     return std::nullopt;
 }
 

@@ -82,6 +82,10 @@ constexpr SettingRow<Settings> rows[] = {
     choice_row<&Settings::on_loss>(
         "RPMEM_ON_LOSS", "fail|wait", "fail",
         "calls on a lost session: fail after RPMEM_RECONNECT_TIMEOUT, or wait without limit"),
+    choice_row<&Settings::equalize>(
+        "RPMEM_EQUALIZE", "auto|yes|no", "auto",
+        "compare a replica that may be behind before the first write: pools of libpmemobj, all, or "
+        "never"),
     timeout_row<&Settings::reconnect_timeout>(
         "RPMEM_RECONNECT_TIMEOUT", "30000",
         "how long calls wait for a reconnect; 0: they fail at once", "ms", "", 0),
@@ -113,6 +117,16 @@ constexpr SettingRow<Settings> rows[] = {
         "ignored; rpmemctl export --textfile writes statistics for Prometheus"),
 };
 
+// Other programs of the user use the same rule: the XDG Base Directory Specification. A relative
+// path there is invalid and ignored.
+std::string state_home(const Environment& environment) {
+    const char* const own = environment("XDG_STATE_HOME");
+    if (own != nullptr && *own == '/')
+        return own;
+    const char* const home = environment("HOME");
+    return home != nullptr && *home == '/' ? std::string(home) + "/.local/state" : std::string();
+}
+
 } // namespace
 
 std::string used_instead(const Setting& setting) {
@@ -143,6 +157,7 @@ Settings read_settings(const Environment& environment) {
         if (value)
             store(settings, *value);
     }
+    settings.state_home = state_home(environment);
     if (!settings.stats_dir.empty())
         settings.warnings.push_back(
             fmt::format("RPMEM_STATS_DIR={}: the library no longer writes statistics; run "

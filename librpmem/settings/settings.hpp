@@ -23,6 +23,13 @@ enum class SshTransport { process, libssh2 };
 // ever.
 enum class OnLoss { fail, wait };
 
+// Whether a session compares the replica with the pool's memory before its first write.
+enum class Equalize {
+    automatic, // if the memory holds a whole pool of libpmemobj
+    yes,       // the user states that it holds the whole pool
+    no,
+};
+
 struct Settings {
     std::string ssh;
     SshTransport ssh_transport;
@@ -46,6 +53,7 @@ struct Settings {
     std::chrono::milliseconds operation_timeout;
     std::chrono::milliseconds peer_timeout;
     OnLoss on_loss;
+    Equalize equalize;
     std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost, unless calls wait
     std::chrono::milliseconds reconnect_delay;   // before the second attempt
     UseTls tls;
@@ -54,6 +62,8 @@ struct Settings {
     LogLevel log_level;
     std::string log_file;  // empty: standard error
     std::string stats_dir; // ignored, with a warning
+    // Not a row: $XDG_STATE_HOME, or its default below $HOME. Empty if there is neither.
+    std::string state_home;
 
     std::vector<std::string> warnings; // one line for each value that has no effect
 };

@@ -46,7 +46,7 @@ public:
 
     void apply(const Mark& mark) {
         switch (mark.step) {
-        case Step::opened: // unfinished calls of an earlier program stay begun
+        case Step::opened: // calls that an earlier program began may still take effect
             for (auto& [lane, ranges] : begun_)
                 left_.insert(left_.end(), ranges.begin(), ranges.end());
             begun_.clear();
@@ -122,7 +122,7 @@ private:
 
     std::vector<std::uint64_t> acknowledged_; // the newest acknowledged call, by word
     std::map<std::uint32_t, std::vector<Mark>> begun_;
-    std::vector<Mark> left_; // by programs that ended
+    std::vector<Mark> left_; // unfinished calls of earlier programs
     std::uint64_t attributes_begun_ = first_attributes;
     std::uint64_t attributes_acknowledged_ = first_attributes;
 };

@@ -6,11 +6,12 @@
 //   workload run POOL --threads N --steps N      make N more steps with each of N threads
 //   workload crash POOL --threads 1 --steps N    the same, but kill it in the last transaction
 //   workload verify POOL --threads N --steps N   compare, after N steps of each thread in total
+//   workload extents POOL --threads N --extents FILE  only write the file of extents
 //   --until FILE       (run) instead of --steps: run until FILE exists
 //   --counts FILE      (run) file for the number of steps of each thread, 64 bits each, updated by
 //                      each step; (verify) replaces --threads and --steps
 //   --librpmem DIR     fail unless librpmem was loaded from DIR
-//   --extents FILE     (verify) file for offset and size of all live objects, one per line
+//   --extents FILE     (verify, extents) file for offset and size of all live objects, one per line
 #include "tests/clients/workload.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ struct worker {
 };
 
 static void usage(void) {
-    fprintf(stderr, "usage: workload run|crash|verify POOL --threads N --steps N"
+    fprintf(stderr, "usage: workload run|crash|verify|extents POOL --threads N --steps N"
                     " [--librpmem DIR] [--extents FILE]\n");
     exit(2);
 }
@@ -238,13 +239,17 @@ static int act(PMEMobjpool* pool, const struct options* options) {
         return run(pool, root, options, 0);
     if (strcmp(options->mode, "crash") == 0)
         return run(pool, root, options, 1);
+    if (strcmp(options->mode, "extents") == 0)
+        return write_extents(root, options);
     return verify(root, options);
 }
 
 int main(int argc, char** argv) {
     struct options options = parse(argc, argv);
     if (strcmp(options.mode, "run") != 0 && strcmp(options.mode, "crash") != 0 &&
-        strcmp(options.mode, "verify") != 0)
+        strcmp(options.mode, "verify") != 0 && strcmp(options.mode, "extents") != 0)
+        usage();
+    if (strcmp(options.mode, "extents") == 0 && options.extents == NULL)
         usage();
     if (options.counts_file != NULL)
         options.counts = map_counts(options.counts_file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attempts to break out of a confined session, for confined_daemon.cpp, which makes them, and
-// hostile_arguments.cpp, which has those by the arguments of system calls.
+// Attempts to break out of a confined session. confined_daemon.cpp makes them.
+// hostile_arguments.cpp defines those that use the arguments of system calls.
 #pragma once
 
 #include <span>

@@ -26,8 +26,9 @@ struct FailingCalls {
     static constexpr std::size_t max_callers = 16;
     char function[64];
     char callers[max_callers][64];
-    // Hashes of the call stack of each call, by its number minus 1. A place includes all callers. A
-    // site includes only code of the project, and its upper half is the function.
+    // Hashes of the call stack of each call. The index is the number of the call minus 1. A place
+    // is a hash of all callers. A site is a hash of code of the project only, and its upper half is
+    // the function.
     std::atomic<bool> notes_places;
     std::uint64_t places[max_calls];
     std::uint64_t sites[max_calls];

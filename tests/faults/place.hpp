@@ -13,7 +13,7 @@ namespace rpmem::faults {
 inline constexpr const char* pool_set = "pool.set";
 inline constexpr unsigned parts = 2;
 inline constexpr std::size_t part_size = std::size_t{2} * 1024 * 1024;
-inline constexpr std::size_t header_size = 4096; // of each part
+inline constexpr std::size_t header_size = 4096; // in each part
 inline constexpr std::size_t pool_size = part_size + part_size / 2;
 
 struct Place {

@@ -16,7 +16,7 @@ enum class Scenario { create, open, reconnect, idle, remove };
 struct ScenarioRow {
     Scenario scenario;
     std::string_view name;
-    bool needs_pool; // the pool exists before; else there is none
+    bool needs_pool; // the pool exists before the scenario begins
 };
 
 inline constexpr std::array<ScenarioRow, 5> scenarios = {{{Scenario::create, "create", false},

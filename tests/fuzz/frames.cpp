@@ -17,7 +17,8 @@ using fuzz::require;
 constexpr std::uint64_t pool_size = 64 * 1024;
 constexpr wire::LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 4096, .frames = 16, .reads = 4},
-    .pool_size = pool_size};
+    .pool_size = pool_size,
+    .digests = true};
 
 // Delivers the bytes in pieces of STEP bytes.
 class Script final : public transport::Stream {
@@ -89,13 +90,17 @@ public:
         if (good)
             require(header.offset <= pool_size && header.length <= pool_size - header.offset,
                     "a range is within the pool");
+        if (good && header.type == wire::FrameType::digest)
+            require(header.offset % wire::digest_block == 0 && header.length > 0 &&
+                        header.length <= wire::max_digest_range,
+                    "digests are of a few whole blocks");
         return good;
     }
     bool end(const wire::FrameHeader& header, std::string&) override {
         outcome.frames.push_back(header);
         requests_.complete(header);
-        if (header.type == wire::FrameType::read)
-            requests_.answered(header.length);
+        if (header.type == wire::FrameType::read || header.type == wire::FrameType::digest)
+            requests_.answered(wire::answer_of(header));
         else if (requests_.ack_is_due())
             requests_.acknowledged();
         return true;
@@ -112,6 +117,7 @@ public:
             static_cast<void>(responses_.add(wire::FrameType::write, 0, 0, 64));
             static_cast<void>(responses_.add(wire::FrameType::read, 0, 64, 100));
         }
+        static_cast<void>(responses_.add(wire::FrameType::digest, 0, 0, 100));
     }
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
                std::string& why) override {
@@ -123,8 +129,9 @@ public:
                     responses_.acknowledged() <= responses_.last(),
                 "acks rise, and are for what was sent");
         if (good && header.type == wire::FrameType::data) {
-            require(header.length == read_.size(), "data have the length that was asked for");
-            place = read_;
+            const bool is_digest = header.number == responses_.last();
+            place = is_digest ? std::span(read_).first(wire::digest_size) : std::span(read_);
+            require(header.length == place.size(), "data have the length that was asked for");
         }
         return good;
     }

@@ -24,6 +24,7 @@ void check(const wire::CloseRequest& /*request*/) {}
 void check(const wire::SetAttributesRequest& /*request*/) {}
 void check(const wire::LoginRequest& /*request*/) {}
 void check(const wire::HeartbeatRequest& /*request*/) {}
+void check(const wire::SetReplicaStateRequest& /*request*/) {}
 
 void check_encoded(const wire::Request& request, fuzz::Bytes message) {
     const auto encoded = std::visit(

@@ -24,6 +24,7 @@ void check(const wire::CreateResponse& response) {
 void check(const wire::OpenResponse& response) { check_in_band(response.status, response.in_band); }
 void check(const wire::CloseResponse& /*response*/) {}
 void check(const wire::SetAttributesResponse& /*response*/) {}
+void check(const wire::SetReplicaStateResponse& /*response*/) {}
 
 template <typename Response>
 void check_response(fuzz::Input& input) {
@@ -59,7 +60,7 @@ void check_initial_status(fuzz::Input& input) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::Input input(data, size);
     while (input.left() > 0)
-        switch (input.take_value<std::uint8_t>() % 5) {
+        switch (input.take_value<std::uint8_t>() % 6) {
         case 0:
             check_initial_status(input);
             break;
@@ -72,8 +73,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         case 3:
             check_response<wire::CloseResponse>(input);
             break;
-        default:
+        case 4:
             check_response<wire::SetAttributesResponse>(input);
+            break;
+        default:
+            check_response<wire::SetReplicaStateResponse>(input);
         }
     return 0;
 }

@@ -92,6 +92,11 @@ void run_requests(Session& session, unsigned choice) {
     if ((choice & 4) != 0)
         if (const auto loss = session.poll_for_loss(Session::WhileInUse::wait))
             check(*loss);
+    if ((choice & 16) != 0)
+        check_result(session.set_replica_state(wire::ReplicaState::in_sync));
+    if (const auto state = session.pool_state())
+        require(session.agreement().compare && state->catching_up_since >= 0,
+                "a state is one that was agreed on, and valid");
     if ((choice & 8) != 0)
         session.undo_create();
     else

@@ -19,13 +19,21 @@ void check_medium_failure(const fuzz::Bytes& body, const fuzz::Bytes& message) {
     require(wire::encode(*failure) == message, "a decoded failure is encoded to the same bytes");
 }
 
+void check_pool_state(const fuzz::Bytes& body, const fuzz::Bytes& message) {
+    const auto state = wire::decode_pool_state(body);
+    if (fuzz::is_refused(state, {EBADMSG}))
+        return;
+    require(state->behind_since >= 0 && state->catching_up_since >= 0, "no time is negative");
+    require(wire::encode(*state) == message, "a state is encoded to the same bytes");
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::Input input(data, size);
     fuzz::Bytes message = input.take(wire::response_header_size);
     const auto type = wire::unsolicited_type(
-        message, {.medium_failure = true, .resume = true, .pool_claim = true});
+        message, {.medium_failure = true, .resume = true, .pool_claim = true, .compare = true});
     if (!type)
         return 0;
     const auto body_size = wire::decode_unsolicited_size(message);
@@ -44,6 +52,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     else if (type == wire::MessageType::notice)
         require(wire::encode_notice(text_of(body)) == message,
                 "a notice is encoded to the same bytes");
+    else if (type == wire::MessageType::pool_state)
+        check_pool_state(body, message);
     else
         require(wire::encode(wire::decode_pool_claim(body).value()) == message,
                 "a claim is encoded to the same bytes");

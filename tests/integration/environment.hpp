@@ -140,7 +140,7 @@ inline testing::AssertionResult failed(const RPMEMpool* pool, int code,
     return failed(pool ? 0 : -1, code, words);
 }
 
-// Never null; fails the test if it is not set.
+// Returns the environment variable NAME, never null. Fails the test if it is not set.
 inline const char* variable(const char* name) {
     const char* value = std::getenv(name);
     if (!value)
@@ -207,8 +207,8 @@ protected:
                     (is_on("RPMEM_ENABLE_SOCKETS") ? "--sockets " : "") + options + " \"$@\"");
     }
 
-    // The next sessions run a script that never answers. It is daemon_process(). It checks once a
-    // second whether the tests still run, because nothing else would end it.
+    // The next sessions run a script that never answers. daemon_process() returns its process. The
+    // script checks once a second whether the tests still run, because nothing else would end it.
     void set_mute_target() const {
         set_command("echo $$ >" + (directory_ / "pid").string() + "; while kill -0 " +
                     std::to_string(::getpid()) + " 2>/dev/null; do sleep 1; done");

@@ -33,7 +33,8 @@
 
 namespace rpmem::test {
 
-// Whether libpmem takes every file for persistent memory. It reads the variable when it is loaded.
+// Returns whether libpmem treats every file as persistent memory. It reads the variable when it is
+// loaded.
 inline bool pmem_is_forced() {
     const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
     return forced != nullptr && std::string_view(forced) == "1";

@@ -13,8 +13,8 @@
 namespace rpmem::test {
 
 struct Recorded {
-    // What the message asked the target to do with the range. Nothing for a direct write of the
-    // initiator, which the target noticed in its memory.
+    // The request of the message for the range. It is empty for a direct write of the initiator,
+    // which the target has found in its memory.
     std::optional<wire::PersistMode> mode;
     unsigned lane = 0;
     std::size_t offset = 0; // in the pool

@@ -6,6 +6,7 @@
 
 #include "common/transport/transport.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -23,11 +24,23 @@ public:
     // From now on each poll() delivers an ack for all posted frames.
     void acknowledge_all() { acknowledges_ = true; }
 
-    [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
+    // While the network accepts nothing, posted frames stay unsent. With IS_FULL, post() accepts no
+    // more of them.
+    void stall(bool is_stalled, bool is_full = false) {
+        is_stalled_ = is_stalled;
+        is_full_ = is_full;
+    }
 
-    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte>,
+    [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
+    // Returns the pieces of posted(). Their bytes belong to the caller of post().
+    [[nodiscard]] const std::vector<std::span<const std::byte>>& pieces() const { return pieces_; }
+
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                                transport::More) override {
+        if (is_full_)
+            return transport::PostResult::full;
         posted_.push_back(header);
+        pieces_.push_back(piece);
         return transport::PostResult::yes;
     }
     std::size_t poll(transport::Receiver& receiver) override {
@@ -54,7 +67,7 @@ public:
         return transport::PostResult::yes;
     }
     [[nodiscard]] std::size_t open_reads() const override { return reads_; }
-    [[nodiscard]] bool unsent() const override { return false; }
+    [[nodiscard]] bool unsent() const override { return is_stalled_; }
     [[nodiscard]] std::uint64_t released() const override { return posted_.size(); }
     void close() override {}
     void release_in_child() override {}
@@ -72,7 +85,9 @@ private:
             failure_ = {transport::Fault::broke_protocol, EBADMSG, why};
             return 0;
         }
-        if (!frame.payload.empty())
+        if (!place.empty())
+            std::ranges::copy(frame.payload, place.begin());
+        else if (!frame.payload.empty())
             receiver.take(frame.header, 0, frame.payload);
         if (!receiver.end(frame.header, why))
             failure_ = {transport::Fault::broke_protocol, EBADMSG, why};
@@ -80,6 +95,9 @@ private:
     }
 
     std::vector<wire::FrameHeader> posted_;
+    std::vector<std::span<const std::byte>> pieces_;
+    bool is_stalled_ = false;
+    bool is_full_ = false;
     std::deque<Frame> arriving_;
     transport::ConnectionFailure failure_;
     bool acknowledges_ = false;

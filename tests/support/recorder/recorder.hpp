@@ -6,7 +6,7 @@
 // a daemon forgets to make durable is still in the page cache, so only the recorder reveals the
 // mistake.
 //
-// It has two forms:
+// The recorder has two forms:
 //  1. Linked into a test: target_link_libraries(TEST PRIVATE rpmem_recorder). It replaces the calls
 //     of everything that is linked into the test. The test uses the class Recorder below.
 //  2. In the real daemon: LD_PRELOAD=$<TARGET_FILE:rpmem_recorder_preload>. Environment variables

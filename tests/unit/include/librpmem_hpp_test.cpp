@@ -91,8 +91,8 @@ TEST(CxxInterface, HandsOverOffsetsLengthsAndFlags) {
             << ", flags " << calls[i].flags;
 }
 
-// Otherwise the lane would use the pool after rpmem_close(). The second lane is free, but must not
-// count.
+// A lane in use keeps the pool open, because it would use the pool after rpmem_close(). The second
+// lane is free, which must make no difference.
 TEST(CxxInterface, APoolIsNotClosedWhileOneOfItsLanesIsTaken) {
     alignas(4096) static std::array<std::byte, 8192> memory{};
     auto pool = librpmem::Pool::create("target", "pool.set", std::span(memory), 2);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests how a link reconnects a pool. Each session is a scripted daemon with a real lane, so that
 // it can send what the real daemon never sends. The test fails if a reconnect does not have the
-// next generation, if an error that may pass ends the attempts, or if a final one is tried again.
+// next generation, if a temporary error ends the attempts, or if the link retries after a final
+// one.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 
 namespace rpmem::test {
@@ -129,8 +130,8 @@ TEST(LinkGenerations, FewerLanesThanBeforeAreRefused) {
     expect_failed(pool.persist(0, 64, 1, 0), ESTALE, "only 1 lanes");
 }
 
-// For example, the target boots and its file systems are not mounted yet, or the old daemon has not
-// ended.
+// The target may be booting without its file systems yet, or the daemon of the earlier session may
+// not have ended.
 TEST(LinkGenerations, WhatMayPassIsTriedAgain) {
     using wire::Status;
     ScriptedSessions sessions({{},

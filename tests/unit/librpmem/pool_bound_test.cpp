@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests promise 5 of docs/reliability.md with a target whose sessions succeed and are lost again
-// and again, or that sends only heartbeats or parts of an ack. Each session has a scripted daemon
+// Tests promise 5 of docs/reliability.md with a target whose sessions succeed and are lost
+// repeatedly, or that sends only heartbeats or parts of an ack. Each session has a scripted daemon
 // and a real lane. The test fails if a call takes longer than its timeout, if a repeated ack counts
 // as progress, if a real one does not, or if rpmem_close() reports a wrong loss.
 #include "tests/unit/librpmem/scripted_pool.hpp"
@@ -92,8 +92,8 @@ Result<> timed(const std::function<Result<>()>& call, milliseconds most) {
     return result;
 }
 
-// The error counts the attempts since the time of the call has started. If it has started again,
-// the earlier ones are missing. The first session is not an attempt.
+// The error states the number of attempts since the time limit of the call began. If the limit was
+// restarted, the earlier attempts are missing. The first session is not an attempt.
 void expect_all_sessions_counted(const DyingTarget& target, const Result<>& result) {
     expect_failed(result, ECONNRESET, "led to a session");
     ASSERT_FALSE(result);
@@ -188,7 +188,7 @@ TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
 }
 
 // Each session acknowledges the first frame of the call, and the next session gets it again. That
-// must not start the time again.
+// must not restart the time limit.
 TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
     static std::vector<std::byte> place(large_pool_size);
     const std::vector<Call> calls = {
@@ -211,7 +211,7 @@ TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
 }
 
 // The second range contains the first one, which is dropped when the replay fails. Nothing was
-// acknowledged, so the time must not start again.
+// acknowledged, so the time limit must not be restarted.
 TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     DyingTarget target({Life{}});
     Pool& pool = target.open();

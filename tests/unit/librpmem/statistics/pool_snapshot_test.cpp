@@ -98,7 +98,7 @@ TEST(PoolCounterFile, IsNotMappedInChildren) {
     EXPECT_EQ(status, 0);
 }
 
-// Another process may have any contents in a file of that name.
+// Another process may create a file of that name with any contents.
 TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
     const struct {
         const char* name;

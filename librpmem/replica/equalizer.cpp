@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/replica/equalizer.hpp"
+
+#include "common/base/call_within.hpp"
+#include "common/base/time_text.hpp"
+#include "common/wire/block_digest.hpp"
+#include "librpmem/readable_memory.hpp"
+#include "librpmem/replica/load_words.hpp"
+#include "librpmem/replica/proof.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace rpmem::initiator {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using wire::digest_block;
+
+constexpr std::chrono::seconds log_interval(10);
+
+// Blocks whose digests are requested together: 64 MiB of the pool.
+constexpr std::size_t compared_together = 1024;
+// Blocks that are sent before the next wait: 1 MiB. More would not be faster, and need more memory.
+constexpr std::size_t sent_together = 16;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+// Runs FUNCTION, which owns what it uses, for at most TIME: a file system may not respond.
+template <typename Function>
+std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function function) {
+    auto result = std::make_shared<std::optional<std::invoke_result_t<Function>>>();
+    RPMEM_TRY(call_within(time, [result, function = std::move(function)] {
+        try {
+            *result = function();
+        } catch (const std::exception&) {
+            // Without memory there is no result.
+        }
+    }));
+    if (!*result)
+        return fail(ErrorClass::resource_limit, ENOMEM, "no memory left");
+    return std::move(**result);
+}
+
+std::string amount(std::size_t blocks) {
+    return fmt::format("{} blocks ({} MiB)", blocks, blocks * digest_block / mebibyte);
+}
+
+} // namespace
+
+Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
+    : memory_(pool.memory), first_writable_(pool.first_writable), name_(pool.name),
+      equalize_(settings.equalize), file_timeout_(settings.connect_timeout), log_(std::move(log)) {
+    if (settings.state_home.empty())
+        return;
+    if (pool.claim)
+        record_file_.emplace(settings.state_home, pool.claim->id);
+    if (!pool.state)
+        return;
+    target_ = *pool.state;
+    record_file_.emplace(settings.state_home, target_.id);
+    const bool is_whole = holds_whole_pool(pool, settings);
+    report_if_behind(is_whole);
+    if (!is_whole)
+        return;
+    look_at_files();
+    if (equalize_ == Equalize::no)
+        return;
+    differing_ = BlockMap(must_compare() ? memory_.size() : 0);
+    set_state(State::pending);
+}
+
+// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so.
+bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& settings) {
+    const std::size_t first_bytes = std::min(memory_.size(), digest_block);
+    if (is_readable(memory_.first(first_bytes)))
+        image_ = pool_image(memory_);
+    if (image_ && std::memcmp(image_->poolset_uuid.data(), pool.attributes.poolset_uuid,
+                              image_->poolset_uuid.size()) != 0)
+        image_.reset();
+    return image_ || settings.equalize == Equalize::yes;
+}
+
+// The default log level shows what an operator has to do, and what may delay a call.
+void Equalizer::report_if_behind(bool is_whole) const {
+    if (!must_compare())
+        return;
+    const std::string since =
+        describe_time(is_catching_up() ? target_.catching_up_since : target_.behind_since);
+    const std::string problem =
+        is_catching_up()
+            ? fmt::format("{}: the replica is inconsistent, because it was catching up since {}",
+                          name_, since)
+            : fmt::format("{}: the replica may be behind, because a session that began {} was not "
+                          "closed",
+                          name_, since);
+    if (is_whole && equalize_ != Equalize::no)
+        log_.warning("{}; the first call that writes compares it with the memory of this process",
+                     problem);
+    else
+        log_.error("{}. It is not compared, because {}. Make it equal to its source with rpmemctl "
+                   "push",
+                   problem,
+                   equalize_ == Equalize::no
+                       ? "RPMEM_EQUALIZE=no"
+                       : "the memory of this process is not known to hold the whole pool "
+                         "(RPMEM_EQUALIZE=yes states that)");
+}
+
+Result<> Equalizer::may_open() const {
+    if (!is_catching_up() || equalize_ == Equalize::no || (is_pending() && may_send()))
+        return {};
+    return fail(ErrorClass::target_refused, ESTALE,
+                "the replica is inconsistent, because it was catching up since {}; {}. Run the "
+                "program with which it was catching up again, or make the replica equal to its "
+                "source with rpmemctl push",
+                describe_time(target_.catching_up_since),
+                is_pending() ? *missing_proof_
+                             : "the memory of this process is not known to hold the whole pool");
+}
+
+// With a proof, the record has the epoch of this session at once. If this process is killed before
+// its first write, the target takes the session for one that may have written.
+void Equalizer::look_at_files() {
+    const auto read = within(file_timeout_, [file = *record_file_] { return file.read(); });
+    auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
+    if (files)
+        files_ = std::move(*files);
+    if (!files)
+        missing_proof_ = files.error().text;
+    else if (!read)
+        missing_proof_ = read.error().text;
+    else
+        missing_proof_ = missing_proof(target_, *read, files_);
+    if (may_send())
+        store_record({target_.id, (*read)->epoch, target_.epoch, (*read)->files});
+}
+
+void Equalizer::store_record(const InitiatorRecord& record) {
+    const auto stored =
+        within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
+    if (!stored)
+        log_.warning("{}: if this session is lost, a later one cannot prove that it may make the "
+                     "replica equal: {}",
+                     name_, stored.error().text);
+}
+
+int Equalizer::read_run_id(FrameLane& lane) {
+    std::uint64_t run_id = 0;
+    if (!image_ || run_id_of_replica_)
+        return 0;
+    if (const int code =
+            lane.read(reinterpret_cast<std::byte*>(&run_id), place_of_run_id, sizeof(run_id)))
+        return code;
+    run_id_of_replica_ = run_id;
+    if (run_id > image_->run_id && !missing_proof_)
+        missing_proof_ = fmt::format("the program has opened the replica more often than the "
+                                     "memory of this process (run ID {}, here {}), which must come "
+                                     "from an older copy",
+                                     run_id, image_->run_id);
+    return 0;
+}
+
+int Equalizer::compare(FrameLane& lane) {
+    failure_.reset();
+    if (compared_ == 0) {
+        began_ = logged_ = Clock::now();
+        copy_ = std::make_unique<std::byte[]>(sent_together * digest_block);
+        log_.info("{}: comparing {} with the replica", name_, amount(differing_.blocks()));
+    }
+    if (const int code = read_run_id(lane))
+        return code;
+    while (compared_ < differing_.blocks() && !failure_) {
+        log_progress("compared", compared_);
+        const std::size_t count = std::min(compared_together, differing_.blocks() - compared_);
+        const int code = compared_ == 0 ? compare_first_block(lane) : compare_blocks(lane, count);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+// The target keeps the header itself, so the digest of the first block differs always.
+int Equalizer::compare_first_block(FrameLane& lane) {
+    std::span<std::byte> copy;
+    if (!copy_block(0, copy))
+        return 0;
+    const std::span<std::byte> ours = copy.subspan(first_writable_);
+    const std::span theirs(copy_.get() + digest_block, ours.size());
+    if (const int code = lane.read(theirs.data(), first_writable_, theirs.size()))
+        return code;
+    if (!std::ranges::equal(ours, theirs))
+        differing_.mark(0, 1);
+    compared_ = 1;
+    return 0;
+}
+
+int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
+    std::vector<wire::BlockDigest> theirs(count);
+    const std::size_t offset = compared_ * digest_block;
+    const std::size_t length = std::min(count * digest_block, memory_.size() - offset);
+    if (const int code = lane.digests(theirs, offset, length))
+        return code;
+    for (const wire::BlockDigest& digest : theirs) {
+        std::span<std::byte> copy;
+        if (!copy_block(compared_, copy))
+            return 0;
+        wire::BlockDigest ours{};
+        wire::digest_blocks(copy, {&ours, 1});
+        if (ours != digest)
+            differing_.mark(compared_ * digest_block, 1);
+        ++compared_;
+    }
+    return 0;
+}
+
+// Stores the block at the beginning of copy_. Returns false and sets failure_ if it cannot be read.
+bool Equalizer::copy_block(std::size_t block, std::span<std::byte>& copy) {
+    const std::size_t offset = block * digest_block;
+    const std::span<std::byte> source =
+        memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
+    if (!is_readable(source)) {
+        failure_ = Error{EFAULT, ErrorClass::caller_fault,
+                         fmt::format("{} bytes at offset {} of the pool, at {}, cannot be read by "
+                                     "this process, so they cannot be compared with the replica; "
+                                     "are they mapped, and with PROT_READ?",
+                                     source.size(), offset, fmt::ptr(source.data()))};
+        return false;
+    }
+    copy = std::span(copy_.get(), source.size());
+    load_words(copy.data(), source);
+    return true;
+}
+
+int Equalizer::send(FrameLane& lane) {
+    for (std::size_t block = differing_.next(0); block < differing_.blocks();
+         block = differing_.next(block)) {
+        log_progress("sent", sent_);
+        std::span<std::byte> copy;
+        if (!copy_block(block, copy))
+            return 0;
+        const std::size_t begin = block == 0 ? first_writable_ : 0;
+        if (const int code = lane.persist_copy(copy.subspan(begin), block * digest_block + begin))
+            return code;
+        differing_.clear(block); // it is durable, and no other call writes meanwhile
+        ++sent_;
+    }
+    return 0;
+}
+
+void Equalizer::log_progress(const char* what, std::size_t done) {
+    const auto now = Clock::now();
+    if (now - logged_ < log_interval)
+        return;
+    logged_ = now;
+    log_.warning("{}: the first write waits until the replica is compared and equal: {} of {} {}",
+                 name_, amount(done), amount(differing_.blocks()), what);
+}
+
+void Equalizer::finish() {
+    const auto took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_).count();
+    if (must_compare() && differs()) {
+        log_.error(
+            "{}: {} of {} differ from the replica, which may be behind or ahead. Nothing was "
+            "sent, because {}. Compare with rpmemctl verify, then run rpmemctl push if this "
+            "machine has the right bytes, or rpmemctl pull if the replica has them",
+            name_, amount(differing_.count()), amount(differing_.blocks()), *missing_proof_);
+        forget();
+    } else {
+        if (must_compare())
+            log_.warning("{}: the replica is equal again: {} of {} were sent in {} ms", name_,
+                         amount(sent_), amount(differing_.blocks()), took);
+        store_present_record();
+    }
+    copy_.reset();
+    differing_ = {};
+    set_state(State::done);
+}
+
+void Equalizer::store_present_record() {
+    auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
+    if (files && !is_read_into_)
+        store_record({target_.id, target_.epoch, target_.epoch, std::move(*files)});
+}
+
+void Equalizer::forget() {
+    const auto erased = within(file_timeout_, [file = *record_file_] { return file.erase(); });
+    if (!erased)
+        log_.error("{}: {}", name_, erased.error().text);
+}
+
+// A look at all mappings takes long, so it is made only before the first write.
+Result<> Equalizer::before_read(std::span<const std::byte> destination) {
+    const bool is_within = destination.data() < memory_.data() + memory_.size() &&
+                           memory_.data() < destination.data() + destination.size();
+    if (!record_file_ || destination.empty() || (!is_within && !is_pending()))
+        return {};
+    const std::lock_guard lock(mutex_);
+    if (is_read_into_ || (!is_within && !maps_one_of(destination, files_)))
+        return {};
+    RPMEM_TRY(within(file_timeout_, [file = *record_file_] { return file.erase(); }));
+    is_read_into_ = true;
+    if (is_pending())
+        missing_proof_ = "the program has read the replica into the pool's memory";
+    return {};
+}
+
+} // namespace rpmem::initiator

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the replica equal to the memory of this process before the first write of a session. After
+// a session that was not closed, the replica may lack what the program had made durable locally and
+// not sent yet. Equalizer::set_state() changes the state:
+//
+//   off      nothing is compared: RPMEM_EQUALIZE=no, a session that only reads, an older daemon, or
+//            memory that is not known to hold the whole pool
+//   pending  -> done  finish(): the first call that writes has compared, or need not compare
+//
+// A read of the replica into the pool's memory shows that the memory is not the source. In every
+// state it erases the initiator's record, so this session and later ones send nothing by
+// themselves.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "common/wire/unsolicited.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "librpmem/replica/block_map.hpp"
+#include "librpmem/replica/initiator_record.hpp"
+#include "librpmem/replica/local_files.hpp"
+#include "librpmem/replica/pool_image.hpp"
+#include "librpmem/settings/settings.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::initiator {
+
+// A pool that has just been created or opened.
+struct OpenedPool {
+    std::span<std::byte> memory;
+    std::size_t first_writable = 0; // offset after the header that the target keeps
+    rpmem_pool_attr attributes{};
+    std::string name{};                     // for display
+    std::optional<wire::PoolState> state{}; // nothing if the session only reads
+    std::optional<wire::PoolClaim> claim{}; // of a session that only reads
+};
+
+class Equalizer {
+public:
+    // Looks at the memory and the record of this machine. Takes at most RPMEM_CONNECT_TIMEOUT.
+    Equalizer(const OpenedPool& pool, const Settings& settings, Log log);
+    Equalizer(const Equalizer&) = delete;
+    Equalizer& operator=(const Equalizer&) = delete;
+
+    // Fails with ESTALE if the replica is catching up and this memory cannot make it equal: its
+    // bytes are inconsistent. RPMEM_EQUALIZE=no allows that.
+    [[nodiscard]] Result<> may_open() const;
+    // While it is true, a call that writes has to compare() and finish() first, under the mutex.
+    [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
+    [[nodiscard]] std::mutex& mutex() { return mutex_; }
+
+    // Whether the replica may be behind.
+    [[nodiscard]] bool must_compare() const {
+        return target_.behind_since != 0 || is_catching_up();
+    }
+    // Compares the blocks that were not compared yet by their digests, and marks those that differ.
+    // Returns a code of LANE. If it returns 0, check failure().
+    [[nodiscard]] int compare(FrameLane& lane);
+    // Returns why a block could not be compared, if its memory cannot be read.
+    [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+    [[nodiscard]] bool differs() const { return differing_.next(0) != differing_.blocks(); }
+    // Whether this memory is proved to be the newer side.
+    [[nodiscard]] bool may_send() const { return !missing_proof_; }
+    // Sends the differing blocks. Returns like compare(). The target's record must say that the
+    // replica catches up.
+    [[nodiscard]] int send(FrameLane& lane);
+    // The replica is equal now, if it was not before, or stays as it is. Stores the record of this
+    // machine and logs the result.
+    void finish();
+
+    // Call it before a read of the replica into DESTINATION. Fails if the record of this machine
+    // cannot be erased.
+    [[nodiscard]] Result<> before_read(std::span<const std::byte> destination);
+
+private:
+    enum class State { off, pending, done };
+
+    void set_state(State next) { state_.store(next); }
+    [[nodiscard]] bool is_catching_up() const { return target_.catching_up_since != 0; }
+    [[nodiscard]] bool holds_whole_pool(const OpenedPool& pool, const Settings& settings);
+    void report_if_behind(bool is_whole) const;
+    void look_at_files();
+    void store_record(const InitiatorRecord& record);
+    void store_present_record();
+    void forget();
+    [[nodiscard]] int read_run_id(FrameLane& lane);
+    [[nodiscard]] int compare_first_block(FrameLane& lane);
+    [[nodiscard]] int compare_blocks(FrameLane& lane, std::size_t count);
+    [[nodiscard]] bool copy_block(std::size_t block, std::span<std::byte>& copy);
+    void log_progress(const char* what, std::size_t done);
+
+    std::span<std::byte> memory_;
+    std::size_t first_writable_;
+    std::string name_;
+    Equalize equalize_;
+    wire::PoolState target_{};
+    std::chrono::milliseconds file_timeout_; // for files of this machine
+    Log log_;
+    std::mutex mutex_; // guards the members below
+    std::atomic<State> state_ = State::off;
+    std::optional<InitiatorRecordFile> record_file_; // nothing if the pool has no identity
+    std::optional<PoolImage> image_;
+    std::optional<std::string> missing_proof_;
+    std::vector<LocalFile> files_; // empty if they are unknown
+    bool is_read_into_ = false;    // the replica was read into the pool's memory
+    BlockMap differing_;
+    std::size_t compared_ = 0; // blocks
+    std::size_t sent_ = 0;     // blocks
+    std::optional<std::uint64_t> run_id_of_replica_;
+    std::unique_ptr<std::byte[]> copy_; // of the blocks in one exchange
+    std::optional<Error> failure_;
+    std::chrono::steady_clock::time_point began_{};
+    std::chrono::steady_clock::time_point logged_{};
+};
+
+} // namespace rpmem::initiator

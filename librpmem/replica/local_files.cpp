@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/replica/local_files.hpp"
+
+#include "common/base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+
+namespace rpmem::initiator {
+namespace {
+
+// A line of /proc/self/maps, see proc_pid_maps(5).
+struct Mapping {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    bool is_shared = false;
+    ino_t inode = 0; // 0 if no file is mapped
+    std::string path;
+};
+
+bool parse(const std::string& line, Mapping& mapping) {
+    char permissions[5] = {};
+    std::uint64_t inode = 0;
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64 " %n",
+                    &mapping.begin, &mapping.end, permissions, &inode, &path_at) != 4)
+        return false;
+    mapping.is_shared = permissions[3] == 's';
+    mapping.inode = inode;
+    mapping.path = path_at > 0 ? line.substr(static_cast<std::size_t>(path_at)) : std::string();
+    return true;
+}
+
+// Returns the mappings that overlap with MEMORY, in the order of their addresses.
+Result<std::vector<Mapping>> mappings_of(std::span<const std::byte> memory) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t end = begin + memory.size();
+    std::ifstream maps("/proc/self/maps");
+    std::vector<Mapping> found;
+    Mapping mapping;
+    for (std::string line; std::getline(maps, line);) {
+        if (!parse(line, mapping))
+            return fail(ErrorClass::resource_limit, EIO,
+                        "/proc/self/maps has a line that is not one of proc_pid_maps(5)");
+        if (mapping.begin < end && begin < mapping.end)
+            found.push_back(mapping);
+    }
+    if (!maps.eof())
+        return fail(ErrorClass::resource_limit, ENOENT, "/proc/self/maps cannot be read");
+    return found;
+}
+
+Failure no_file(const void* address, const char* what) {
+    return fail(ErrorClass::caller_fault, ENOTSUP, "the memory at {} is {}", address, what);
+}
+
+// The kernel shows a path with escapes, and the file may have been renamed or removed since. So the
+// inode is compared.
+Result<LocalFile> examine(const Mapping& mapping) {
+    const UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot open {}", mapping.path);
+    if (status.st_ino != mapping.inode)
+        return fail(ErrorClass::caller_fault, ESTALE, "{} is another file than the one in memory",
+                    mapping.path);
+    if (!S_ISREG(status.st_mode))
+        return no_file(reinterpret_cast<const void*>(mapping.begin),
+                       "a device, which does not tell when it was modified");
+    const auto identity = lasting_identity(fd.get());
+    if (!identity)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot examine {}", mapping.path);
+    constexpr std::int64_t second = 1'000'000'000;
+    return LocalFile{*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec,
+                     mapping.path};
+}
+
+bool is_known(const std::vector<LocalFile>& files, const LastingIdentity& identity) {
+    return std::ranges::find(files, identity, &LocalFile::identity) != files.end();
+}
+
+} // namespace
+
+Result<std::vector<LocalFile>> local_files(std::span<const std::byte> memory) {
+    RPMEM_ASSIGN(const auto mappings, mappings_of(memory));
+    auto covered = reinterpret_cast<std::uintptr_t>(memory.data());
+    std::vector<LocalFile> files;
+    for (const Mapping& mapping : mappings) {
+        const auto* const address = reinterpret_cast<const void*>(covered);
+        if (mapping.begin > covered)
+            return no_file(address, "not mapped");
+        if (mapping.inode == 0 || !mapping.is_shared)
+            return no_file(address, "no shared mapping of a file");
+        RPMEM_ASSIGN(LocalFile file, examine(mapping));
+        if (!is_known(files, file.identity))
+            files.push_back(std::move(file));
+        if (files.size() > max_local_files)
+            return fail(ErrorClass::caller_fault, ENOTSUP,
+                        "the pool is mapped from more than {} files", max_local_files);
+        covered = mapping.end;
+    }
+    if (covered < reinterpret_cast<std::uintptr_t>(memory.data()) + memory.size())
+        return no_file(reinterpret_cast<const void*>(covered), "not mapped");
+    return files;
+}
+
+bool maps_one_of(std::span<const std::byte> memory, const std::vector<LocalFile>& files) {
+    const auto mappings = mappings_of(memory);
+    if (!mappings)
+        return true;
+    return std::ranges::any_of(*mappings, [&](const Mapping& mapping) {
+        if (mapping.inode == 0)
+            return false;
+        const auto file = examine(mapping);
+        return file ? is_known(files, file->identity) : file.error().code != ENOTSUP;
+    });
+}
+
+} // namespace rpmem::initiator
