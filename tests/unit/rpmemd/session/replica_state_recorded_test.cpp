@@ -124,6 +124,15 @@ TEST_F(RecordedReplicaState, WhatIsRefusedChangesNothing) {
         expect_refusal(ReplicaState{state}, wire::Status::bad_state,
                        fmt::format("state {} of the replica", state));
     EXPECT_EQ(record(), before);
+    ASSERT_TRUE(succeeded(session_->close(false)));
+    configuration_.read_only = true;
+    start(comparing);
+    ASSERT_TRUE(succeeded(open(wire::Provider::tcp)));
+    const auto closed = record();
+    for (const ReplicaState state : {ReplicaState::in_sync, ReplicaState::catching_up})
+        expect_refusal(state, wire::Status::no_access, "read-only");
+    EXPECT_EQ(record(), closed);
+    EXPECT_TRUE(session_->report_on_pool().empty()) << "a reader gets no state";
 }
 
 TEST_F(RecordedReplicaState, NeedsTheCapability) {
@@ -170,6 +179,12 @@ TEST_F(RecordedReplicaState, WhoCannotCompareMayNotWrite) {
         EXPECT_TRUE(test::contains(opened.error().text, "it is catching up with user"));
         EXPECT_EQ(record(), before);
     }
+    configuration_.read_only = true;
+    start();
+    ASSERT_TRUE(succeeded(open(wire::Provider::tcp)));
+    const auto notices = session_->take_notices();
+    ASSERT_EQ(notices.size(), 1U);
+    EXPECT_TRUE(test::contains(notices[0], "it is catching up with user"));
 }
 
 } // namespace
