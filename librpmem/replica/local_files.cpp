@@ -2,16 +2,20 @@
 #include "librpmem/replica/local_files.hpp"
 
 #include "common/base/unique_fd.hpp"
+#include "common/wire/block_digest.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <new>
 
 namespace rpmem::initiator {
 namespace {
@@ -61,10 +65,28 @@ Failure no_file(const void* address, const char* what) {
     return fail(ErrorClass::caller_fault, ENOTSUP, "the memory at {} is {}", address, what);
 }
 
+// Returns a number that changes if the inode is reused for another file: a digest of the handle,
+// which contains the generation of the inode. Returns 0 on file systems without handles.
+std::uint64_t generation_of(int fd) {
+    alignas(file_handle) std::array<std::byte, sizeof(file_handle) + MAX_HANDLE_SZ> place{};
+    auto* const handle = new (place.data()) file_handle{};
+    handle->handle_bytes = MAX_HANDLE_SZ;
+    int mount = 0;
+    if (::name_to_handle_at(fd, "", handle, &mount, AT_EMPTY_PATH) != 0)
+        return 0;
+    wire::BlockDigest digest{};
+    const auto bytes = std::span(place).subspan(sizeof(file_handle), handle->handle_bytes);
+    wire::digest_blocks(bytes, {&digest, 1});
+    std::uint64_t number = 0;
+    std::memcpy(&number, digest.data(), sizeof(number));
+    return number;
+}
+
 // The kernel shows a path with escapes, and the file may have been renamed or removed since. So the
-// inode is compared.
+// inode is compared. O_PATH, because to close any other descriptor of a file would release the
+// locks that the program holds by fcntl(2).
 Result<LocalFile> examine(const Mapping& mapping) {
-    const UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    const UniqueFd fd(::open(mapping.path.c_str(), O_PATH | O_CLOEXEC));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot open {}", mapping.path);
@@ -74,9 +96,10 @@ Result<LocalFile> examine(const Mapping& mapping) {
     if (!S_ISREG(status.st_mode))
         return no_file(reinterpret_cast<const void*>(mapping.begin),
                        "a device, which does not tell when it was modified");
-    const auto identity = lasting_identity(fd.get());
+    auto identity = lasting_identity(fd.get());
     if (!identity)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot examine {}", mapping.path);
+    identity->inode_generation = generation_of(fd.get());
     constexpr std::int64_t second = 1'000'000'000;
     return LocalFile{*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec,
                      mapping.path};

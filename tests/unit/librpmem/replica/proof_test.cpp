@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -163,6 +164,41 @@ TEST(LocalFiles, AreThoseOfSharedMappings) {
     EXPECT_EQ(files[0].modified, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
     EXPECT_EQ(files[0].path, shared.path());
     EXPECT_TRUE(maps_one_of(shared.memory().first(1), files));
+}
+
+// To close a descriptor of a file releases all locks that the process holds on it by fcntl(2).
+TEST(LocalFiles, TheProgramKeepsItsLocks) {
+    const MappedFile shared(MAP_SHARED);
+    const UniqueFd fd(::open(shared.path().c_str(), O_RDWR | O_CLOEXEC));
+    struct flock whole {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0
+    };
+    ASSERT_EQ(::fcntl(fd.get(), F_SETLK, &whole), 0);
+    EXPECT_TRUE(local_files(shared.memory()));
+    const pid_t child = ::fork();
+    if (child == 0) // a lock does not conflict with those of the same process
+        ::_exit(::fcntl(fd.get(), F_GETLK, &whole) == 0 && whole.l_type == F_WRLCK ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "the lock is gone";
+}
+
+// ext4 gives the inode of a removed file to the next one.
+TEST(LocalFiles, AReusedInodeIsAnotherFile) {
+    const test::TemporaryDirectory directory;
+    std::vector<LastingIdentity> identities;
+    for (int i = 0; i < 2; ++i) {
+        const std::string path = directory.path() / "file";
+        std::filesystem::remove(path);
+        std::ofstream(path) << std::string(4096, 'x');
+        const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        auto* const memory = static_cast<std::byte*>(
+            ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
+        identities.push_back(test::value_of(local_files({memory, 4096})).at(0).identity);
+        ::munmap(memory, 4096);
+    }
+    EXPECT_NE(identities[0], identities[1]);
+    EXPECT_NE(identities[0].inode_generation, 0U);
 }
 
 TEST(LocalFiles, OtherMemoryHasNone) {
