@@ -28,7 +28,7 @@ struct InitiatorRecord {
 };
 
 // Larger files are invalid.
-inline constexpr std::size_t max_record_size = 256 * 1024;
+inline constexpr std::size_t max_record_size = std::size_t{256} * 1024;
 
 [[nodiscard]] std::string encode(const InitiatorRecord& record);
 // Accepts any bytes. Fails with EBADMSG if TEXT is no record, and with ENOTSUP if a later version

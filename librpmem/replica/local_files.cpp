@@ -61,8 +61,8 @@ Result<std::vector<Mapping>> mappings_of(std::span<const std::byte> memory) {
     return found;
 }
 
-Failure no_file(const void* address, const char* what) {
-    return fail(ErrorClass::caller_fault, ENOTSUP, "the memory at {} is {}", address, what);
+Failure no_file(std::uintptr_t address, const char* what) {
+    return fail(ErrorClass::caller_fault, ENOTSUP, "the memory at {:#x} is {}", address, what);
 }
 
 // Returns a number that changes if the inode is reused for another file: a digest of the handle,
@@ -94,8 +94,7 @@ Result<LocalFile> examine(const Mapping& mapping) {
         return fail(ErrorClass::caller_fault, ESTALE, "{} is another file than the one in memory",
                     mapping.path);
     if (!S_ISREG(status.st_mode))
-        return no_file(reinterpret_cast<const void*>(mapping.begin),
-                       "a device, which does not tell when it was modified");
+        return no_file(mapping.begin, "a device, which does not tell when it was modified");
     auto identity = lasting_identity(fd.get());
     if (!identity)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot examine {}", mapping.path);
@@ -116,11 +115,10 @@ Result<std::vector<LocalFile>> local_files(std::span<const std::byte> memory) {
     auto covered = reinterpret_cast<std::uintptr_t>(memory.data());
     std::vector<LocalFile> files;
     for (const Mapping& mapping : mappings) {
-        const auto* const address = reinterpret_cast<const void*>(covered);
         if (mapping.begin > covered)
-            return no_file(address, "not mapped");
+            return no_file(covered, "not mapped");
         if (mapping.inode == 0 || !mapping.is_shared)
-            return no_file(address, "no shared mapping of a file");
+            return no_file(covered, "no shared mapping of a file");
         RPMEM_ASSIGN(LocalFile file, examine(mapping));
         if (!is_known(files, file.identity))
             files.push_back(std::move(file));
@@ -130,7 +128,7 @@ Result<std::vector<LocalFile>> local_files(std::span<const std::byte> memory) {
         covered = mapping.end;
     }
     if (covered < reinterpret_cast<std::uintptr_t>(memory.data()) + memory.size())
-        return no_file(reinterpret_cast<const void*>(covered), "not mapped");
+        return no_file(covered, "not mapped");
     return files;
 }
 
