@@ -18,10 +18,13 @@
 namespace rpmem::target {
 namespace {
 
-using OpenFile = std::unique_ptr<std::FILE, decltype(&std::fclose)>;
+struct CloseFile {
+    void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
+};
+using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
 
 OpenFile file_of(const std::string& text) {
-    OpenFile file(std::tmpfile(), &std::fclose);
+    OpenFile file(std::tmpfile());
     EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file.get()), text.size());
     std::rewind(file.get());
     return file;
