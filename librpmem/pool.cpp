@@ -167,11 +167,9 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
     const std::lock_guard lock(equalizer_->mutex());
     if (!equalizer_->is_pending())
         return {};
-    if (equalizer_->must_compare()) {
-        if (auto done = compare_and_send(call, lane, bound); !done) {
-            leave(lane); // the next call compares again
-            return done;
-        }
+    if (auto done = compare_and_send(call, lane, bound); !done) {
+        leave(lane); // the next call compares again
+        return done;
     }
     equalizer_->finish();
     return {};
@@ -185,7 +183,7 @@ Result<> Pool::compare_and_send(const char* call, unsigned lane, CallBound& boun
     RPMEM_TRY(
         on_lane(call, lane, {}, bound, [&](FrameLane& own) { return equalizer.compare(own); }));
     RPMEM_TRY(is_readable());
-    if (equalizer.differs() && !equalizer.may_send())
+    if (!equalizer.must_compare() || (equalizer.differs() && !equalizer.may_send()))
         return {};
     if (equalizer.differs()) {
         RPMEM_TRY(set_replica_state(call, wire::ReplicaState::catching_up, bound));

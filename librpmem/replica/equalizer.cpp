@@ -55,8 +55,6 @@ std::string amount(std::size_t blocks) {
 Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     : memory_(pool.memory), first_writable_(pool.first_writable), name_(pool.name),
       equalize_(settings.equalize), file_timeout_(settings.connect_timeout), log_(std::move(log)) {
-    if (settings.state_home.empty())
-        return;
     if (pool.claim)
         record_file_.emplace(settings.state_home, pool.claim->id);
     if (!pool.state)
@@ -67,7 +65,7 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     report_if_behind(is_whole);
     if (!is_whole)
         return;
-    look_at_files();
+    look_at_machine();
     if (equalize_ == Equalize::no)
         return;
     differing_ = BlockMap(must_compare() ? memory_.size() : 0);
@@ -125,24 +123,35 @@ Result<> Equalizer::may_open() const {
 
 // With a proof, the record has the epoch of this session at once. If this process is killed before
 // its first write, the target takes the session for one that may have written.
-void Equalizer::look_at_files() {
-    const auto read = within(file_timeout_, [file = *record_file_] { return file.read(); });
-    auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
-    if (files)
-        files_ = std::move(*files);
-    if (!files)
-        missing_proof_ = files.error().text;
-    else if (!read)
-        missing_proof_ = read.error().text;
-    else
-        missing_proof_ = missing_proof(target_, *read, files_);
+void Equalizer::look_at_machine() {
+    struct Found {
+        std::vector<LocalFile> files;
+        std::optional<InitiatorRecord> record;
+    };
+    auto found = within(file_timeout_, [file = *record_file_, memory = memory_]() -> Result<Found> {
+        Found both;
+        RPMEM_ASSIGN(both.files, local_files(memory));
+        RPMEM_ASSIGN(both.record, file.read());
+        return both;
+    });
+    if (!found) {
+        missing_proof_ = found.error().text;
+        has_record_ = true; // perhaps
+        return;
+    }
+    files_ = std::move(found->files);
+    has_record_ = found->record.has_value();
+    missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
-        store_record({target_.id, (*read)->epoch, target_.epoch, (*read)->files});
+        store_record({target_.id, found->record->epoch, target_.epoch, found->record->files});
 }
 
+// A write that takes too long may still replace the file later, so the file can no longer be
+// erased.
 void Equalizer::store_record(const InitiatorRecord& record) {
     const auto stored =
         within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
+    is_write_unfinished_ = is_write_unfinished_ || (!stored && stored.error().code == ETIMEDOUT);
     if (!stored)
         log_.warning("{}: if this session is lost, a later one cannot prove that it may make the "
                      "replica equal: {}",
@@ -157,7 +166,7 @@ int Equalizer::read_run_id(FrameLane& lane) {
             lane.read(reinterpret_cast<std::byte*>(&run_id), place_of_run_id, sizeof(run_id)))
         return code;
     run_id_of_replica_ = run_id;
-    if (run_id > image_->run_id && !missing_proof_)
+    if (is_older_copy())
         missing_proof_ = fmt::format("the program has opened the replica more often than the "
                                      "memory of this process (run ID {}, here {}), which must come "
                                      "from an older copy",
@@ -167,7 +176,7 @@ int Equalizer::read_run_id(FrameLane& lane) {
 
 int Equalizer::compare(FrameLane& lane) {
     failure_.reset();
-    if (compared_ == 0) {
+    if (must_compare() && compared_ == 0) {
         began_ = logged_ = Clock::now();
         copy_ = std::make_unique<std::byte[]>(sent_together * digest_block);
         log_.info("{}: comparing {} with the replica", name_, amount(differing_.blocks()));
@@ -186,8 +195,8 @@ int Equalizer::compare(FrameLane& lane) {
 
 // The target keeps the header itself, so the digest of the first block differs always.
 int Equalizer::compare_first_block(FrameLane& lane) {
-    std::span<std::byte> copy;
-    if (!copy_block(0, copy))
+    const std::span<std::byte> copy = copy_block(0, 0);
+    if (copy.empty())
         return 0;
     const std::span<std::byte> ours = copy.subspan(first_writable_);
     const std::span theirs(copy_.get() + digest_block, ours.size());
@@ -206,8 +215,8 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
     if (const int code = lane.digests(theirs, offset, length))
         return code;
     for (const wire::BlockDigest& digest : theirs) {
-        std::span<std::byte> copy;
-        if (!copy_block(compared_, copy))
+        const std::span<std::byte> copy = copy_block(compared_, 0);
+        if (copy.empty())
             return 0;
         wire::BlockDigest ours{};
         wire::digest_blocks(copy, {&ours, 1});
@@ -218,8 +227,9 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
     return 0;
 }
 
-// Stores the block at the beginning of copy_. Returns false and sets failure_ if it cannot be read.
-bool Equalizer::copy_block(std::size_t block, std::span<std::byte>& copy) {
+// Copies the block to PLACE in copy_, which is counted in blocks. Returns nothing and sets failure_
+// if the block cannot be read.
+std::span<std::byte> Equalizer::copy_block(std::size_t block, std::size_t place) {
     const std::size_t offset = block * digest_block;
     const std::span<std::byte> source =
         memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
@@ -229,25 +239,35 @@ bool Equalizer::copy_block(std::size_t block, std::span<std::byte>& copy) {
                                      "this process, so they cannot be compared with the replica; "
                                      "are they mapped, and with PROT_READ?",
                                      source.size(), offset, fmt::ptr(source.data()))};
-        return false;
+        return {};
     }
-    copy = std::span(copy_.get(), source.size());
+    const std::span copy(copy_.get() + place * digest_block, source.size());
     load_words(copy.data(), source);
-    return true;
+    return copy;
 }
 
 int Equalizer::send(FrameLane& lane) {
-    for (std::size_t block = differing_.next(0); block < differing_.blocks();
-         block = differing_.next(block)) {
+    for (std::size_t first = differing_.next(0); first < differing_.blocks();
+         first = differing_.next(first)) {
         log_progress("sent", sent_);
-        std::span<std::byte> copy;
-        if (!copy_block(block, copy))
-            return 0;
-        const std::size_t begin = block == 0 ? first_writable_ : 0;
-        if (const int code = lane.persist_copy(copy.subspan(begin), block * digest_block + begin))
+        std::size_t count = 0;
+        std::size_t length = 0;
+        while (count < sent_together && differing_.next(first + count) == first + count &&
+               first + count < differing_.blocks()) {
+            const std::span<std::byte> copy = copy_block(first + count, count);
+            if (copy.empty())
+                return 0;
+            length += copy.size();
+            ++count;
+        }
+        const std::size_t begin = first == 0 ? first_writable_ : 0;
+        const std::span copies(copy_.get() + begin, length - begin);
+        if (const int code = lane.persist_copy(copies, first * digest_block + begin))
             return code;
-        differing_.clear(block); // it is durable, and no other call writes meanwhile
-        ++sent_;
+        // They are durable, and no other call writes meanwhile.
+        for (std::size_t block = first; block < first + count; ++block)
+            differing_.clear(block);
+        sent_ += count;
     }
     return 0;
 }
@@ -271,6 +291,11 @@ void Equalizer::finish() {
             "machine has the right bytes, or rpmemctl pull if the replica has them",
             name_, amount(differing_.count()), amount(differing_.blocks()), *missing_proof_);
         forget();
+    } else if (is_older_copy()) {
+        log_.error(
+            "{}: {}. The program writes to a newer replica. Stop it, and run rpmemctl verify",
+            name_, *missing_proof_);
+        forget();
     } else {
         if (must_compare())
             log_.warning("{}: the replica is equal again: {} of {} were sent in {} ms", name_,
@@ -282,7 +307,12 @@ void Equalizer::finish() {
     set_state(State::done);
 }
 
+// A pool that is not behind may still be newer than this memory: another machine may have written
+// to it. The run ID of libpmemobj shows that. For other memory, a record that proves nothing is not
+// replaced.
 void Equalizer::store_present_record() {
+    if (!may_send() && !must_compare() && !image_ && has_record_)
+        return;
     auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
     if (files && !is_read_into_)
         store_record({target_.id, target_.epoch, target_.epoch, std::move(*files)});
@@ -294,6 +324,13 @@ void Equalizer::forget() {
         log_.error("{}: {}", name_, erased.error().text);
 }
 
+// If that cannot be found out in time, it counts as the pool's.
+bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
+    return within(file_timeout_,
+                  [memory, files = files_] { return Result<bool>(maps_one_of(memory, files)); })
+        .value_or(true);
+}
+
 // A look at all mappings takes long, so it is made only before the first write.
 Result<> Equalizer::before_read(std::span<const std::byte> destination) {
     const bool is_within = destination.data() < memory_.data() + memory_.size() &&
@@ -301,8 +338,13 @@ Result<> Equalizer::before_read(std::span<const std::byte> destination) {
     if (!record_file_ || destination.empty() || (!is_within && !is_pending()))
         return {};
     const std::lock_guard lock(mutex_);
-    if (is_read_into_ || (!is_within && !maps_one_of(destination, files_)))
+    if (is_read_into_ || (!is_within && !maps_pool_file(destination)))
         return {};
+    if (is_write_unfinished_)
+        return fail(ErrorClass::resource_limit, EIO,
+                    "{} cannot be erased, because its file system has not responded for {} ms; "
+                    "start the program again when it does",
+                    record_file_->path(), file_timeout_.count());
     RPMEM_TRY(within(file_timeout_, [file = *record_file_] { return file.erase(); }));
     is_read_into_ = true;
     if (is_pending())

@@ -45,7 +45,8 @@ struct OpenedPool {
 
 class Equalizer {
 public:
-    // Looks at the memory and the record of this machine. Takes at most RPMEM_CONNECT_TIMEOUT.
+    // Looks at the memory and the record of this machine, and may write the record. Both together
+    // take at most twice RPMEM_CONNECT_TIMEOUT.
     Equalizer(const OpenedPool& pool, const Settings& settings, Log log);
     Equalizer(const Equalizer&) = delete;
     Equalizer& operator=(const Equalizer&) = delete;
@@ -61,7 +62,8 @@ public:
     [[nodiscard]] bool must_compare() const {
         return target_.behind_since != 0 || is_catching_up();
     }
-    // Compares the blocks that were not compared yet by their digests, and marks those that differ.
+    // Finds out whether this memory is an older copy of the replica. With must_compare(), also
+    // compares the blocks that were not compared yet by their digests, and marks those that differ.
     // Returns a code of LANE. If it returns 0, check failure().
     [[nodiscard]] int compare(FrameLane& lane);
     // Returns why a block could not be compared, if its memory cannot be read.
@@ -87,14 +89,19 @@ private:
     [[nodiscard]] bool is_catching_up() const { return target_.catching_up_since != 0; }
     [[nodiscard]] bool holds_whole_pool(const OpenedPool& pool, const Settings& settings);
     void report_if_behind(bool is_whole) const;
-    void look_at_files();
+    void look_at_machine();
     void store_record(const InitiatorRecord& record);
     void store_present_record();
     void forget();
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
     [[nodiscard]] int compare_blocks(FrameLane& lane, std::size_t count);
-    [[nodiscard]] bool copy_block(std::size_t block, std::span<std::byte>& copy);
+    [[nodiscard]] std::span<std::byte> copy_block(std::size_t block, std::size_t place);
+    // Whether the replica has seen a later run of libpmemobj than this memory.
+    [[nodiscard]] bool is_older_copy() const {
+        return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;
+    }
+    [[nodiscard]] bool maps_pool_file(std::span<const std::byte> memory) const;
     void log_progress(const char* what, std::size_t done);
 
     std::span<std::byte> memory_;
@@ -110,7 +117,9 @@ private:
     std::optional<PoolImage> image_;
     std::optional<std::string> missing_proof_;
     std::vector<LocalFile> files_; // empty if they are unknown
-    bool is_read_into_ = false;    // the replica was read into the pool's memory
+    bool has_record_ = false;      // this machine has a record, whatever it proves
+    bool is_write_unfinished_ = false;
+    bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks

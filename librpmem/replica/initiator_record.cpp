@@ -68,6 +68,12 @@ Failure cannot(const char* what, const std::string& path) {
     return fail_errno(ErrorClass::resource_limit, errno, "cannot {} {}", what, path);
 }
 
+Failure no_state_home() {
+    return fail(ErrorClass::caller_fault, ENOENT,
+                "there is no place for a record, because neither XDG_STATE_HOME nor HOME is an "
+                "absolute path; set one of them");
+}
+
 Result<> sync_directory(const std::string& path) {
     const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory || ::fsync(directory.get()) != 0)
@@ -124,9 +130,12 @@ Result<InitiatorRecord> decode_initiator_record(std::string_view text) {
 
 InitiatorRecordFile::InitiatorRecordFile(const std::string& state_home,
                                          const std::array<std::byte, 16>& pool)
-    : directory_(state_home + "/librpmem"), path_(directory_ + "/" + hex_of(pool)) {}
+    : directory_(state_home.empty() ? std::string() : state_home + "/librpmem"),
+      path_(directory_ + "/" + hex_of(pool)) {}
 
 Result<std::optional<InitiatorRecord>> InitiatorRecordFile::read() const {
+    if (directory_.empty())
+        return no_state_home();
     const UniqueFd fd(
         ::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!fd && errno == ENOENT)
@@ -151,6 +160,8 @@ Result<std::optional<InitiatorRecord>> InitiatorRecordFile::read() const {
 }
 
 Result<> InitiatorRecordFile::write(const InitiatorRecord& record) const {
+    if (directory_.empty())
+        return no_state_home();
     RPMEM_TRY(make_directory(directory_));
     const std::string text = encode(record);
     const std::string temporary = fmt::format("{}.{}", path_, ::getpid());
@@ -172,6 +183,8 @@ Result<> InitiatorRecordFile::write(const InitiatorRecord& record) const {
 }
 
 Result<> InitiatorRecordFile::erase() const {
+    if (directory_.empty())
+        return {};
     if (::unlink(path_.c_str()) != 0)
         return errno == ENOENT ? Result<>() : cannot("remove", path_);
     return sync_directory(directory_);

@@ -38,7 +38,8 @@ inline constexpr std::size_t max_record_size = std::size_t{256} * 1024;
 // A value type: a path. The functions may block as long as the file system does.
 class InitiatorRecordFile {
 public:
-    // STATE_HOME is $XDG_STATE_HOME or its default.
+    // STATE_HOME is $XDG_STATE_HOME or its default. If it is empty, there is no file, and read()
+    // and write() fail with ENOENT.
     InitiatorRecordFile(const std::string& state_home, const std::array<std::byte, 16>& pool);
 
     [[nodiscard]] const std::string& path() const { return path_; }

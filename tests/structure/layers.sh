@@ -4,6 +4,7 @@
 #
 # Tests which folder includes which, by a search for #include. An arrow means "includes":
 #   library: api -> pool -> connection -> session, lanes -> transport, wire -> base
+#            pool -> replica -> lanes
 #   daemon:  main -> session, actions -> registry -> pools -> durability -> base
 #            session -> lanes -> durability, session -> confinement -> base
 # Neither half includes the other. Tools include the public interface, and tests include everything.
@@ -49,6 +50,8 @@ refuse "rpmemd/pools" '"rpmemd/lanes/' "pools know nothing of lanes"
 refuse "rpmemd/lanes" '"rpmemd/pools/' "lanes know nothing of pools"
 refuse "rpmemd/pools rpmemd/lanes rpmemd/durability rpmemd/settings rpmemd/confinement" '"rpmemd/registry/' "only the session knows the registry"
 refuse "rpmemd/registry" '"(common/wire|rpmemd/(lanes|settings|confinement|durability))/' "the registry knows pools, and nothing of peers"
+refuse "librpmem/connection librpmem/session librpmem/lanes" '"librpmem/replica/' "only the pool knows what a replica lacks"
+refuse "librpmem/replica" '"librpmem/(connection|session)/' "what a replica lacks knows a lane, and no session"
 refuse "librpmem/session" '"(librpmem/lanes|common/transport/(fabric|tcp))/' "the session knows nothing of the fabric"
 refuse "rpmemd/durability" '"(common/(wire|transport)|rpmemd/(lanes|pools))/' "what makes ranges durable knows nothing but base"
 refuse "librpmem common rpmemd/settings rpmemd/confinement rpmemd/lanes" '<libpmem' "only pools and durability use libpmem"

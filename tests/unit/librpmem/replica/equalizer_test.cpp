@@ -85,6 +85,24 @@ TEST_F(EqualizerTest, OtherMemoryIsNotCompared) {
     EXPECT_TRUE(open(4, 1)->is_pending()) << "the user states that the memory is whole";
 }
 
+// The user states that other memory than libpmemobj's is whole, but not that it is the newer side.
+TEST_F(EqualizerTest, ARecordThatProvesNothingIsReplacedOnlyForLibpmemobj) {
+    settings_.equalize = Equalize::yes;
+    std::memset(memory_, 0, 4096);
+    open(4)->finish(); // the first record
+    EXPECT_TRUE(open(5, 1)->may_send());
+    open(9)->finish(); // another machine has written since
+    EXPECT_FALSE(open(10, 1)->may_send());
+}
+
+TEST_F(EqualizerTest, WithoutAStateHomeNothingIsSent) {
+    settings_.state_home.clear();
+    open(4)->finish();
+    const auto session = open(5, 1);
+    EXPECT_TRUE(session->must_compare());
+    EXPECT_FALSE(session->may_send());
+}
+
 TEST_F(EqualizerTest, AReadIntoTheMemoryEndsTheProof) {
     open(4)->finish();
     std::vector<std::byte> heap(100);

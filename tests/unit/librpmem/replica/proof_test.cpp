@@ -120,6 +120,13 @@ TEST(InitiatorRecordFile, IsWrittenReadAndErased) {
     EXPECT_EQ(test::value_of(file.read()), std::nullopt);
 }
 
+TEST(InitiatorRecordFile, WithoutAStateHomeThereIsNone) {
+    const InitiatorRecordFile file("", pool);
+    EXPECT_TRUE(test::failed(file.read(), ENOENT, "XDG_STATE_HOME"));
+    EXPECT_TRUE(test::failed(file.write(record), ENOENT, "XDG_STATE_HOME"));
+    EXPECT_TRUE(file.erase());
+}
+
 TEST(InitiatorRecordFile, OfSomebodyElseIsRefused) {
     const test::TemporaryDirectory home;
     const InitiatorRecordFile file(home.path(), pool);
