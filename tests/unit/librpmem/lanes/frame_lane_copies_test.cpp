@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests FrameLane::persist_copy() over a stub connection. The test fails if it sends other bytes
+// than those of the copy, if a piece does not fit into the buffers of libfabric, if it returns 0
+// before the target has acknowledged everything, or if a range that was not acknowledged is
+// forgotten.
+#include "librpmem/lanes/frame_lane.hpp"
+#include "tests/support/expect.hpp"
+#include "tests/support/stub_connection.hpp"
+
+namespace rpmem::initiator::lane_copies {
+namespace {
+
+using wire::FrameType;
+
+constexpr std::size_t pool_size = std::size_t{1} << 20;
+constexpr std::size_t offset = std::size_t{64} * 1024 + 4096;
+constexpr wire::LaneTerms terms{
+    .credits = {.bytes = 256 * 1024, .payload = 16 * 1024, .frames = 64, .reads = 4},
+    .pool_size = pool_size};
+
+struct CopyLane {
+    test::StubConnection* connection = new test::StubConnection; // owned by the lane
+    FrameLane lane{std::unique_ptr<transport::LaneConnection>(connection),
+                   std::make_unique<test::StubGroup>(),
+                   terms,
+                   nullptr, // only the copy is read
+                   {-1, [] { return true; }},
+                   std::chrono::milliseconds(1000)};
+    std::vector<std::byte> copy = std::vector<std::byte>(100'000);
+};
+
+TEST(LaneCopies, AreSentInPiecesAndDrained) {
+    CopyLane stub;
+    stub.connection->acknowledge_all();
+    ASSERT_EQ(stub.lane.persist_copy(stub.copy, offset), 0) << stub.lane.violation();
+    std::size_t sent = 0;
+    const auto& posted = stub.connection->posted();
+    for (std::size_t i = 0; i + 1 < posted.size(); ++i) {
+        EXPECT_EQ(posted[i].type, FrameType::write);
+        EXPECT_EQ(posted[i].offset, offset + sent);
+        EXPECT_EQ(stub.connection->pieces()[i].data(), stub.copy.data() + sent);
+        EXPECT_LE(posted[i].length, max_read_piece(terms.credits.payload));
+        sent += posted[i].length;
+    }
+    EXPECT_EQ(sent, stub.copy.size());
+    EXPECT_EQ(posted.back().type, FrameType::persist) << "asks for the ack";
+    EXPECT_FALSE(stub.lane.has_unacknowledged());
+}
+
+TEST(LaneCopies, WithoutAnAckTheyAreNotDurable) {
+    CopyLane stub;
+    EXPECT_EQ(stub.lane.persist_copy(stub.copy, offset), ETIMEDOUT);
+    std::vector<PoolRange> unconfirmed;
+    stub.lane.add_unconfirmed(unconfirmed);
+    std::size_t bytes = 0;
+    for (const PoolRange& range : unconfirmed)
+        bytes += range.length;
+    EXPECT_EQ(bytes, stub.copy.size());
+    EXPECT_EQ(unconfirmed.at(0).offset, offset);
+}
+
+} // namespace
+} // namespace rpmem::initiator::lane_copies
