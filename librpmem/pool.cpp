@@ -59,14 +59,16 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     if (connection->can_resume()) {
         RPMEM_ASSIGN(takeover, connection->takeover_key());
     }
+    // Before a lane is connected: a session that is refused leaves the record of the target as it
+    // was. Otherwise the source of the replica would no longer be the last session that wrote.
+    prepare_equalizer(*connection, attributes, services);
+    RPMEM_TRY(equalizer_->may_open());
     RPMEM_TRY(connection->connect(in_band));
     facts_ = connection->facts();
     host_ = connection->host();
     lanes_ = LaneSet(connection->lanes().lanes());
     unconfirmed_.resize(lanes());
     RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));
-    prepare_equalizer(*connection, attributes, services);
-    RPMEM_TRY(equalizer_->may_open());
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());

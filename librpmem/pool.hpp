@@ -122,7 +122,7 @@ private:
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
 
-    // Before the first write of a session, see pool_equalizing.cpp.
+    // Compares the replica with the memory before the first write of a session, see Equalizer.
     [[nodiscard]] Result<> equalize(const char* call, unsigned lane, CallBound& bound);
     [[nodiscard]] Result<> compare_and_send(const char* call, unsigned lane, CallBound& bound);
     [[nodiscard]] Result<> set_replica_state(const char* call, wire::ReplicaState state,

@@ -178,7 +178,7 @@ private:
     template <typename Response, typename Request>
     Result<Response> ask_for_pool(const Request& request, const char* what);
     // Sends a request after whose refusal the session continues. WHAT completes "refused ".
-    Result<> ask(const wire::Bytes& request, wire::MessageType response, const char* what);
+    Result<> ask(const wire::Bytes& request, wire::MessageType answer, const char* what);
     Failure refused(wire::Status status, const char* request);
     Failure unexpected_output(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);

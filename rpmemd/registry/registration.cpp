@@ -294,7 +294,8 @@ Result<> Registration::set_replica_state(ReplicaState state) {
                     "the state of the replica cannot be set in a session that only reads");
     PoolRecord next = pool_;
     if (state == ReplicaState::catching_up) {
-        next.catching_up_since = std::time(nullptr);
+        if (next.catching_up_since == 0)
+            next.catching_up_since = std::time(nullptr);
     } else {
         next.catching_up_since = 0;
         next.behind_since = 0;

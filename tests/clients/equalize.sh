@@ -132,6 +132,15 @@ begin_behind
 cp --sparse=always "$part" "$LOCAL/aside"
 expect_nothing_sent 'another file' restored mv "$LOCAL/aside" "$part"
 
+step "a replica that is catching up is refused to others, and its source still makes it equal"
+begin_behind
+"${0%/*}/../ctl/catch_up" "$replica" 1700000000 || fail "the record cannot be changed"
+must_fail client "$first_write" copy "$part" "$RPMEM_TEST_TARGET" pool.set 2>"$out"
+grep -q 'the replica is inconsistent' "$out" || fail "refused for another reason: $(cat "$out")"
+write_first map
+grep -q 'the replica is equal again' "$log" || fail "not said: $(cat "$log")"
+[ "$(compared)" = 0 ] || fail "the replica differs: $(cat "$out")"
+
 step "nothing is sent after another session has written"
 begin_behind
 XDG_STATE_HOME=$LOCAL/other write_first map
