@@ -19,8 +19,6 @@ constexpr const char* nothing_missing =
     "; every write was acknowledged, so none is missing from the replica; the target does not know "
     "that the pool is closed";
 
-constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a read-only session
-
 bool has_header(const rpmem_pool_attr& attributes) {
     static constexpr rpmem_pool_attr none{};
     return std::memcmp(&attributes, &none, sizeof(none)) != 0;
@@ -32,7 +30,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
                                            const Settings& settings, const PoolServices& services) {
     std::unique_ptr<Pool> pool(new Pool(arguments, settings));
-    RPMEM_ASSIGN(auto connection, Connection::log_in(arguments, settings));
+    RPMEM_ASSIGN(auto connection, Connection::log_in(pool->arguments_, settings));
     RPMEM_ASSIGN(const auto response, connection->create(attributes));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
     RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, attributes, services));
@@ -43,7 +41,7 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                          rpmem_pool_attr* attributes, const Settings& settings,
                                          const PoolServices& services) {
     std::unique_ptr<Pool> pool(new Pool(arguments, settings));
-    RPMEM_ASSIGN(auto connection, Connection::log_in(arguments, settings));
+    RPMEM_ASSIGN(auto connection, Connection::log_in(pool->arguments_, settings));
     RPMEM_ASSIGN(const auto response, connection->open());
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
     pool->first_writable_ = connection->is_read_only() ? nothing_writable : header;
@@ -66,12 +64,15 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     RPMEM_TRY(connection->connect(in_band));
     facts_ = connection->facts();
     host_ = connection->host();
-    lanes_ = LaneSet(connection->lanes().lanes());
+    const bool keeps_lane = settings_.on_loss == OnLoss::alone;
+    lanes_ = LaneSet(connection->lanes().lanes() - (keeps_lane ? 1 : 0));
     unconfirmed_.resize(lanes());
     RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));
+    RPMEM_TRY(prepare_to_go_alone(*connection));
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
+    RPMEM_TRY(start_catch_up(services.log));
     in_children_.emplace(
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);
@@ -117,6 +118,14 @@ Result<std::shared_ptr<Connection>> Pool::look(const char* call, CallBound& boun
     return this->connection(call, bound);
 }
 
+// For a call that has nothing to send.
+Result<> Pool::check_link(const char* call, CallBound& bound) {
+    const auto connection = look(call, bound);
+    if (connection || (replica_ && connection.error().code == ENOTCONN))
+        return {};
+    return Failure(connection.error());
+}
+
 template <typename Operate>
 Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate operate) {
     const std::uint64_t began = statistics::ticks();
@@ -148,6 +157,27 @@ Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, C
     return {};
 }
 
+// Like on_lane(), for a call that makes OWN and everything before it on the lane durable. While the
+// program goes on without the target, marks these ranges instead. Each iteration after the first
+// follows a join, and then the call sends.
+template <typename Operate>
+Result<> Pool::on_replica(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
+                          Operate operate) {
+    if (!replica_) [[likely]]
+        return on_lane(call, index, own, bound, operate);
+    RPMEM_TRY(refuse_in_child(call));
+    while (true) {
+        if (!replica_->lacks_calls()) {
+            Result<> done = on_lane(call, index, own, bound, operate);
+            if (done || done.error().code != ENOTCONN)
+                return done;
+        }
+        leave(index);
+        if (replica_->mark(index, own, unconfirmed_[index]))
+            return {};
+    }
+}
+
 // Like on_lane(), for a call that writes a range. Checks the range first.
 template <typename Operate>
 Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
@@ -156,10 +186,10 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
         return bad_range(call, offset, length, lane, flags);
     CallBound bound;
     if (length == 0) [[unlikely]]
-        return look(call, bound).map([](const auto&) {});
+        return check_link(call, bound);
     if (equalizer_->is_pending()) [[unlikely]]
         RPMEM_TRY(equalize(call, lane, bound));
-    return on_lane(call, lane, {offset, length}, bound, operate);
+    return on_replica(call, lane, {offset, length}, bound, operate);
 }
 
 // No lane is usable before, so the first write of each lane comes here. The calls on other lanes
@@ -174,6 +204,10 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
         return done;
     }
     equalizer_->finish();
+    // A replica that differs would never be equal by what this program writes from now on.
+    if (catch_up_ && equalizer_->is_equal())
+        link_->go_on_alone(
+            [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); });
     return {};
 }
 
@@ -234,8 +268,9 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     return counted(CallKind::drain, lane, 0, [&] {
         CallBound bound;
         if (!has_unacknowledged(lane))
-            return look("rpmem_drain", bound).map([](const auto&) {});
-        return on_lane("rpmem_drain", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
+            return check_link("rpmem_drain", bound);
+        return on_replica("rpmem_drain", lane, {}, bound,
+                          [](FrameLane& own) { return own.drain(); });
     });
 }
 
@@ -290,6 +325,8 @@ Result<> Pool::close() {
     commit();
     link_->hurry(close_time);
     CallBound bound;
+    if (closes_alone(close_time))
+        return {};
     Result<> drained = look("rpmem_close", bound).map([](const auto&) {});
     for (unsigned lane = 0; lane < lanes() && drained; ++lane)
         if (has_unacknowledged(lane))
@@ -303,6 +340,10 @@ Result<> Pool::close() {
                           ? on_session("rpmem_close", bound,
                                        [](Connection& connection) { return connection.close(); })
                           : std::move(drained);
+    if (!closed && closed.error().code == ENOTCONN && replica_) {
+        catch_up_->log_closed_alone();
+        return {};
+    }
     if (!closed && closed.error().kind == ErrorClass::link_lost)
         closed.error().text += misses_writes ? missing_writes : nothing_missing;
     return closed;

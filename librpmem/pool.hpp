@@ -8,12 +8,14 @@
 #include "librpmem/connection/call_bound.hpp"
 #include "librpmem/connection/lane_set.hpp"
 #include "librpmem/connection/link.hpp"
+#include "librpmem/replica/catch_up.hpp"
 #include "librpmem/replica/equalizer.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
 
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -69,8 +71,14 @@ public:
     [[nodiscard]] bool inherited() const { return inherited_; }
 
 private:
+    static constexpr std::size_t nothing_writable = SIZE_MAX; // first_writable_ if it is read-only
+
+    // With RPMEM_ON_LOSS=alone, the pool has one lane more than the application.
     Pool(const PoolArguments& arguments, const Settings& settings)
-        : arguments_(arguments), settings_(settings) {}
+        : arguments_(arguments), settings_(settings) {
+        if (settings_.on_loss == OnLoss::alone && arguments_.lanes < UINT_MAX)
+            ++arguments_.lanes;
+    }
     Result<> adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
                    const rpmem_pool_attr& attributes, const PoolServices& services);
     void prepare_equalizer(Connection& connection, const rpmem_pool_attr& attributes,
@@ -104,6 +112,9 @@ private:
     Result<> on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                      Operate operate);
     template <typename Operate>
+    Result<> on_replica(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
+                        Operate operate);
+    template <typename Operate>
     Result<> on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
                       unsigned flags, Operate operate);
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
@@ -119,8 +130,15 @@ private:
     [[nodiscard]] Result<std::shared_ptr<Connection>> connection(const char* call,
                                                                  CallBound& bound);
     [[nodiscard]] Result<std::shared_ptr<Connection>> look(const char* call, CallBound& bound);
+    [[nodiscard]] Result<> check_link(const char* call, CallBound& bound);
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
+
+    // For RPMEM_ON_LOSS=alone, see Replica. is_alone(): calls go on without the target now.
+    [[nodiscard]] bool is_alone() const { return replica_ && replica_->lacks_calls(); }
+    [[nodiscard]] Result<> prepare_to_go_alone(Connection& connection);
+    [[nodiscard]] Result<> start_catch_up(const Log& log);
+    [[nodiscard]] bool closes_alone(std::chrono::milliseconds time);
 
     // Compares the replica with the memory before the first write of a session, see Equalizer.
     [[nodiscard]] Result<> equalize(const char* call, unsigned lane, CallBound& bound);
@@ -157,6 +175,8 @@ private:
     std::unique_ptr<Link> link_;
     LaneSet lanes_;
     std::unique_ptr<Equalizer> equalizer_; // null before adopt()
+    std::unique_ptr<Replica> replica_;     // null without RPMEM_ON_LOSS=alone
+    std::unique_ptr<CatchUp> catch_up_;    // likewise; its thread uses the members above
     // For each lane, the ranges that lost connections did not acknowledge.
     std::vector<std::vector<PoolRange>> unconfirmed_;
     std::atomic<bool> inherited_ = false;

@@ -121,6 +121,8 @@ struct LoginRequest {
 enum class ReplicaState : std::uint32_t {
     in_sync = 1,     // the replica has every byte that the initiator has drained
     catching_up = 2, // blocks are sent in any order, so the replica is inconsistent
+    // Not a state of its own: if this session is lost, its initiator may go on without the replica.
+    may_go_alone = 3,
 };
 
 // Sets the state in the record of the pool. The response means that it is durable.

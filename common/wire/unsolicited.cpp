@@ -79,6 +79,7 @@ Bytes encode(const PoolState& state) {
     writer.big_endian(state.last_epoch);
     writer.big_endian(static_cast<std::uint64_t>(state.behind_since));
     writer.big_endian(static_cast<std::uint64_t>(state.catching_up_since));
+    writer.big_endian(static_cast<std::uint64_t>(state.alone_since));
     writer.raw(state.parts);
     return writer.take();
 }
@@ -118,13 +119,15 @@ Result<PoolState> decode_pool_state(std::span<const std::byte> body) {
     state.last_epoch = reader.big_endian<std::uint64_t>();
     const auto behind_since = reader.big_endian<std::uint64_t>();
     const auto catching_up_since = reader.big_endian<std::uint64_t>();
+    const auto alone_since = reader.big_endian<std::uint64_t>();
     constexpr std::uint64_t max_time = std::numeric_limits<std::int64_t>::max();
-    if (behind_since > max_time || catching_up_since > max_time)
-        return malformed("malformed POOL_STATE message: its times are {} and {}, they must be at "
-                         "most {}",
-                         behind_since, catching_up_since, max_time);
+    if (behind_since > max_time || catching_up_since > max_time || alone_since > max_time)
+        return malformed("malformed POOL_STATE message: its times are {}, {} and {}, they must be "
+                         "at most {}",
+                         behind_since, catching_up_since, alone_since, max_time);
     state.behind_since = static_cast<std::int64_t>(behind_since);
     state.catching_up_since = static_cast<std::int64_t>(catching_up_since);
+    state.alone_since = static_cast<std::int64_t>(alone_since);
     reader.raw(state.parts);
     return state;
 }

@@ -128,10 +128,10 @@ Result<> Connection::require_resume() const {
     if (settings_.on_loss == OnLoss::fail)
         return {};
     return fail(ErrorClass::target_refused, ENOTSUP,
-                "{} runs an rpmemd that cannot replace a lost session (protocol 0.1), so calls "
-                "cannot wait for one (RPMEM_ON_LOSS=wait); install a later rpmemd there, or use "
+                "{} runs an rpmemd that cannot replace a lost session (protocol 0.1), so "
+                "RPMEM_ON_LOSS={} is not possible; install a later rpmemd there, or use "
                 "RPMEM_ON_LOSS=fail",
-                host_);
+                host_, settings_.on_loss == OnLoss::wait ? "wait" : "alone");
 }
 
 // Sends LOGIN, if the target supports it. It names this host and this user, so that the target can

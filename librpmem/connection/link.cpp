@@ -2,8 +2,7 @@
 #include "librpmem/connection/link.hpp"
 
 #include "common/base/probes.hpp"
-#include "common/transport/crypto.hpp"
-#include "common/transport/retry.hpp"
+#include "librpmem/connection/back_off.hpp"
 #include "librpmem/connection/link_thread.hpp"
 
 #include <algorithm>
@@ -19,9 +18,6 @@ namespace rpmem::initiator {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Maximum pause between two attempts.
-constexpr milliseconds max_pause(5000);
 
 // One attempt gets a third of the total time, so that an unresponsive target cannot use all of it.
 // But a login takes a while, so it gets at least min_try_time. A target that was slow before will
@@ -42,14 +38,6 @@ constexpr const char* no_memory = "no memory left"; // short enough for a string
 
 milliseconds max_time(const Settings& settings) {
     return settings.on_loss == OnLoss::wait ? no_limit : settings.reconnect_timeout;
-}
-
-// Initiators that have lost a target together must not all log in at the same moment.
-void sleep_with_jitter(milliseconds pause, milliseconds max) {
-    std::uint32_t bits = 0;
-    static_cast<void>(transport::SystemRandom().fill(std::as_writable_bytes(std::span(&bits, 1))));
-    std::this_thread::sleep_for(
-        std::min<std::chrono::microseconds>(transport::with_jitter(pause, bits), max));
 }
 
 // Whether another attempt may succeed. Permanent:
@@ -156,6 +144,11 @@ Result<std::shared_ptr<Connection>> Link::connection(CallBound& bound) {
     while (true) {
         if (state_ == State::failed)
             return Failure(*failure_);
+        if (is_away())
+            return fail(ErrorClass::link_lost, ENOTCONN,
+                        "the target is away, and the program goes on without it "
+                        "(RPMEM_ON_LOSS=alone): {}",
+                        failure_->text);
         if (state_ == State::connected && !current_->monitor().lost())
             return current_;
         if (state_ == State::reconnecting) {
@@ -166,9 +159,9 @@ Result<std::shared_ptr<Connection>> Link::connection(CallBound& bound) {
         const Error loss = current_->monitor().reason(milliseconds(0)).value();
         bound.begin(times_locked(), loss.text);
         if (!may_replace(*current_, loss))
-            set_failed(loss);
+            give_up(loss);
         else if (!bound.may_try())
-            set_failed({ECONNRESET, ErrorClass::link_lost, describe_tries(bound, loss)});
+            give_up({ECONNRESET, ErrorClass::link_lost, describe_tries(bound, loss)});
         else
             reconnect(lock, loss, bound);
     }
@@ -188,9 +181,9 @@ void Link::await_others(std::unique_lock<std::mutex>& lock, CallBound& bound) {
     const auto is_over = [this] { return state_ != State::reconnecting; };
     if (changed_.wait_until(lock, bound.deadline(), is_over) || bound.may_wait())
         return;
-    set_failed({ECONNRESET, ErrorClass::link_lost,
-                fmt::format("{}; another call still tries to reconnect after {}: {}",
-                            bound.first_cause(), limit(), last_problem_.text)});
+    give_up({ECONNRESET, ErrorClass::link_lost,
+             fmt::format("{}; another call still tries to reconnect after {}: {}",
+                         bound.first_cause(), limit(), last_problem_.text)});
 }
 
 // Replaces the connection. Does not hold LOCK during the attempts.
@@ -206,10 +199,10 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     lock.unlock();
     auto next = try_or_give_up(*lost, loss, bound);
     lock.lock();
-    if (state_ == State::failed)
+    if (state_ != State::reconnecting)
         return; // a call that waited has given up
     if (!next)
-        return set_failed(std::move(next).error());
+        return give_up(std::move(next).error());
     const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
     seen_by_child_ = next->get();
     current_ = std::move(*next);
@@ -241,7 +234,8 @@ Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBo
     Error last = loss;
     while (bound.may_try()) {
         if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
-            sleep_with_jitter(pause, bound.left());
+            std::this_thread::sleep_for(
+                std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()));
         const milliseconds time = bound.start_try();
         auto next = try_once(time, bound.tries());
         if (next) {
@@ -298,9 +292,9 @@ Result<> Link::compare_claims(const Connection& next) const {
 // Opens the same pool again. The daemon refuses it with ESTALE if another session has had it since.
 // NUMBER is the number of this attempt. A lack of memory or threads is an error of this attempt.
 Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned number) try {
-    ++generation_;
-    RPMEM_PROBE(librpmem, reconnect, generation_, number);
-    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation_, &*takeover_,
+    const std::uint64_t generation = ++generation_;
+    RPMEM_PROBE(librpmem, reconnect, generation, number);
+    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation, &*takeover_,
                                                Deadline(time)));
     RPMEM_ASSIGN(const auto response, next->open());
     RPMEM_TRY(compare_claims(*next));
@@ -322,9 +316,10 @@ void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
         log_waiting();
-    if (state_ != State::connected || current_->monitor().lost())
+    const std::shared_ptr<Connection> connection = is_away() ? reached_ : current_;
+    if (state_ == State::reconnecting || state_ == State::failed || !connection ||
+        connection->monitor().lost())
         return;
-    const std::shared_ptr<Connection> connection = current_;
     lock.unlock();
     if (auto loss = connection->session().beat())
         connection->monitor().declare_lost(std::move(*loss));

@@ -10,6 +10,13 @@
 //                 |               | alive without answering, or the call has used up its CallBound
 //   reconnecting  | connected     | the connection of the next generation is open
 //   reconnecting  | failed        | the error is permanent, or a call has used up its CallBound
+//   the same      | away          | the same, after go_on_alone(), unless the target has refused
+//   the
+//                 |               | pool for ever; each call fails with ENOTCONN
+//   away          | catching_up   | the thread that catches up has reached the target
+//   catching_up   | away          | that session is lost
+//   catching_up   | connected     | join()
+//   away          | failed        | the target has refused the pool for ever
 //
 // A failed link stays failed, so that every later call reports the same error.
 #pragma once
@@ -23,6 +30,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,13 +83,36 @@ public:
     void count_replayed(std::size_t bytes);
     // Fails with ENOTSUP if the counters have no file to read them from. Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
+    // From now on the program goes on when a call gives up on a lost session. LEAVE is called under
+    // the mutex of the link with the reason, and with whether the target is not tried again.
+    using Leave = std::function<void(const Error& why, bool has_failed)>;
+    void go_on_alone(Leave leave);
+    // What an error of the target means for a program that goes on without it.
+    enum class WithoutTarget { goes_on, goes_on_for_ever, ends };
+    [[nodiscard]] static WithoutTarget without_target(const Error& error);
+    // For the thread that catches up, while the link is away. reach() makes attempt NUMBER to open
+    // a session, which gets heartbeats until join() or drop_reached(). lane_failure() returns the
+    // error of a lane that has returned CODE. end() makes the link fail with ERROR.
+    Result<std::shared_ptr<Connection>> reach(unsigned number);
+    void show_catching_up();
+    [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
+    void drop_reached();
+    void end(const Error& error);
+    // Makes the session the current one if COMMIT returns true. COMMIT is called under the mutex of
+    // the link, so no call sees the one without the other. Returns what COMMIT has returned.
+    bool join(const std::shared_ptr<Connection>& connection, const std::function<bool()>& commit);
+
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
     // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
     // once a second.
     void beat() noexcept;
     // Call it in a child made by fork(2). It does not lock mutex_.
-    void release_in_child() { seen_by_child_.load()->release_in_child(); }
+    void release_in_child() {
+        seen_by_child_.load()->release_in_child();
+        if (Connection* const reached = reached_seen_by_child_.load())
+            reached->release_in_child();
+    }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -98,7 +129,11 @@ private:
     // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit
     // of rpmem_close().
     [[nodiscard]] std::string limit() const;
+    [[nodiscard]] bool is_away() const {
+        return state_ == State::away || state_ == State::catching_up;
+    }
     void set_failed(Error error);
+    void give_up(Error error);
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
@@ -118,16 +153,19 @@ private:
     LinkThread* heartbeats_ = nullptr; // the thread that start() has added this link to, or null
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> max_time_;
-    std::uint64_t generation_ = 0; // of the last attempt; used only by the call that reconnects
+    std::atomic<std::uint64_t> generation_ = 0; // of the last attempt
     unsigned lanes_;
     std::optional<wire::PoolClaim> claim_;   // the one that the first session has found
     std::atomic<Connection*> seen_by_child_; // equals current_; a child must not lock mutex_
+    std::atomic<Connection*> reached_seen_by_child_ = nullptr; // equals reached_
 
     std::mutex mutex_; // guards the members below
     std::condition_variable changed_;
     State state_ = State::connected;
     std::shared_ptr<Connection> current_;
-    std::optional<Error> failure_; // the reason of State::failed
+    std::optional<Error> failure_;        // the reason of State::failed and away
+    Leave leave_;                         // empty before go_on_alone()
+    std::shared_ptr<Connection> reached_; // the session that catches up
     // For the log: the call that reconnects.
     Clock::time_point waiting_since_; // its first loss
     Clock::time_point logged_;        // its last log line

@@ -81,10 +81,11 @@ Result<> Link::lane_failed(Connection& connection, const FrameLane& lane, int co
 
 // Another connection does not help if the target violates the protocol, or if it is alive but does
 // not complete an operation. Such an error is classified as a refusal. In the time that is left of
-// a call, even a good target may not complete one. RPMEM_ON_LOSS=wait tries another connection even
-// if the target is alive: its medium may only stall.
+// a call, even a good target may not complete one. RPMEM_ON_LOSS=wait and alone try another
+// connection even if the target is alive: its medium may only stall.
 Result<> Link::lose(Connection& connection, Error error, const CallBound& bound) {
-    const bool is_late = error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit();
+    const bool is_late = error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit() &&
+                         settings_.on_loss != OnLoss::alone;
     if (error.code == EBADMSG ||
         (is_late && connection.can_resume() && !connection.session().is_silent()))
         error.kind = ErrorClass::target_refused;

@@ -6,6 +6,7 @@
 #include "common/transport/transport.hpp"
 #include "common/wire/block_digest.hpp"
 #include "common/wire/lane_rules.hpp"
+#include "librpmem/lanes/pool_range.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,13 +26,6 @@ using transport::WaitInterrupt;
 
 // Returns the maximum number of bytes that one frame reads.
 [[nodiscard]] std::size_t max_read_piece(std::size_t max_payload);
-
-struct PoolRange {
-    std::size_t offset;
-    std::size_t length;
-
-    bool operator==(const PoolRange&) const = default;
-};
 
 // Ranges longer than these are written directly, without the target's processor, if the target
 // allows direct access.

@@ -24,11 +24,14 @@ public:
                                                                 word_bits)) {}
 
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
-    // Marks each block that overlaps with the range, which is not empty.
-    void mark(std::size_t offset, std::size_t length) {
+    // Marks each block that overlaps with the range, which is not empty. Returns whether one of
+    // them was not marked before.
+    bool mark(std::size_t offset, std::size_t length) {
         const std::size_t last = (offset + length - 1) / wire::digest_block;
+        bool is_new = false;
         for (std::size_t block = offset / wire::digest_block; block <= last; ++block)
-            words_[block / word_bits].fetch_or(bit_of(block));
+            is_new |= (words_[block / word_bits].fetch_or(bit_of(block)) & bit_of(block)) == 0;
+        return is_new;
     }
     // Clear the mark before the block is read. Otherwise a store after the read would be lost.
     void clear(std::size_t block) { words_[block / word_bits].fetch_and(~bit_of(block)); }

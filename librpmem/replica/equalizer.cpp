@@ -5,7 +5,7 @@
 #include "common/base/time_text.hpp"
 #include "common/wire/block_digest.hpp"
 #include "librpmem/readable_memory.hpp"
-#include "librpmem/replica/load_words.hpp"
+#include "librpmem/replica/progress.hpp"
 #include "librpmem/replica/proof.hpp"
 
 #include <algorithm>
@@ -21,14 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using wire::digest_block;
 
-constexpr std::chrono::seconds log_interval(10);
-
 // Blocks whose digests are requested together: 64 MiB of the pool.
 constexpr std::size_t compared_together = 1024;
-// Blocks that are sent before the next wait: 1 MiB. More would not be faster, and need more memory.
-constexpr std::size_t sent_together = 16;
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 // Runs FUNCTION, which owns what it uses, for at most TIME: a file system may not respond.
 template <typename Function>
@@ -47,14 +41,15 @@ std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function f
 }
 
 std::string amount(std::size_t blocks) {
-    return fmt::format("{} blocks ({} MiB)", blocks, blocks * digest_block / mebibyte);
+    return fmt::format("{} blocks ({} MiB)", blocks, mebibytes_of(blocks));
 }
 
 } // namespace
 
 Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
-    : memory_(pool.memory), first_writable_(pool.first_writable), name_(pool.name),
-      equalize_(settings.equalize), file_timeout_(settings.connect_timeout), log_(std::move(log)) {
+    : memory_(pool.memory), first_writable_(pool.first_writable),
+      sender_(pool.memory, pool.first_writable), name_(pool.name), equalize_(settings.equalize),
+      file_timeout_(settings.connect_timeout), log_(std::move(log)) {
     if (pool.claim)
         record_file_.emplace(settings.state_home, pool.claim->id);
     if (!pool.state)
@@ -72,7 +67,8 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     set_state(State::pending);
 }
 
-// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so.
+// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so,
+// also with RPMEM_ON_LOSS=alone.
 bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& settings) {
     const std::size_t first_bytes = std::min(memory_.size(), digest_block);
     if (is_readable(memory_.first(first_bytes)))
@@ -80,7 +76,7 @@ bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& setting
     if (image_ && std::memcmp(image_->poolset_uuid.data(), pool.attributes.poolset_uuid,
                               image_->poolset_uuid.size()) != 0)
         image_.reset();
-    return image_ || settings.equalize == Equalize::yes;
+    return image_ || settings.equalize == Equalize::yes || settings.on_loss == OnLoss::alone;
 }
 
 // The default log level shows what an operator has to do, and what may delay a call.
@@ -110,15 +106,24 @@ void Equalizer::report_if_behind(bool is_whole) const {
 }
 
 Result<> Equalizer::may_open() const {
-    if (!is_catching_up() || equalize_ == Equalize::no || (is_pending() && may_send()))
+    if ((!is_catching_up() && !may_lack_calls()) || equalize_ == Equalize::no ||
+        (is_pending() && may_send()))
         return {};
+    const std::string why = is_pending()
+                                ? *missing_proof_
+                                : "the memory of this process is not known to hold the whole pool";
+    if (is_catching_up())
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "the replica is inconsistent, because it was catching up since {}; {}. Run the "
+                    "program with which it was catching up again, or make the replica equal to its "
+                    "source with rpmemctl push",
+                    describe_time(target_.catching_up_since), why);
     return fail(ErrorClass::target_refused, ESTALE,
-                "the replica is inconsistent, because it was catching up since {}; {}. Run the "
-                "program with which it was catching up again, or make the replica equal to its "
-                "source with rpmemctl push",
-                describe_time(target_.catching_up_since),
-                is_pending() ? *missing_proof_
-                             : "the memory of this process is not known to hold the whole pool");
+                "the replica may lack calls that returned 0, because its program may have gone on "
+                "without it since {} (RPMEM_ON_LOSS=alone); {}. Run that program again, make the "
+                "replica equal to its source with rpmemctl push, or open it as it is with "
+                "RPMEM_EQUALIZE=no",
+                describe_time(target_.alone_since), why);
 }
 
 // With a proof, the record has the epoch of this session at once. If this process is killed before
@@ -175,15 +180,14 @@ int Equalizer::read_run_id(FrameLane& lane) {
 }
 
 int Equalizer::compare(FrameLane& lane) {
-    failure_.reset();
+    sender_.clear_failure();
     if (must_compare() && compared_ == 0) {
         began_ = logged_ = Clock::now();
-        copy_ = std::make_unique<std::byte[]>(sent_together * digest_block);
         log_.info("{}: comparing {} with the replica", name_, amount(differing_.blocks()));
     }
     if (const int code = read_run_id(lane))
         return code;
-    while (compared_ < differing_.blocks() && !failure_) {
+    while (compared_ < differing_.blocks() && !failure()) {
         log_progress("compared", compared_);
         const std::size_t count = std::min(compared_together, differing_.blocks() - compared_);
         const int code = compared_ == 0 ? compare_first_block(lane) : compare_blocks(lane, count);
@@ -195,11 +199,11 @@ int Equalizer::compare(FrameLane& lane) {
 
 // The target keeps the header itself, so the digest of the first block differs always.
 int Equalizer::compare_first_block(FrameLane& lane) {
-    const std::span<std::byte> copy = copy_block(0, 0);
+    const std::span<std::byte> copy = sender_.copy(0, 0);
     if (copy.empty())
         return 0;
     const std::span<std::byte> ours = copy.subspan(first_writable_);
-    const std::span theirs(copy_.get() + digest_block, ours.size());
+    const std::span theirs(sender_.copies() + digest_block, ours.size());
     if (const int code = lane.read(theirs.data(), first_writable_, theirs.size()))
         return code;
     if (!std::ranges::equal(ours, theirs))
@@ -215,7 +219,7 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
     if (const int code = lane.digests(theirs, offset, length))
         return code;
     for (const wire::BlockDigest& digest : theirs) {
-        const std::span<std::byte> copy = copy_block(compared_, 0);
+        const std::span<std::byte> copy = sender_.copy(compared_, 0);
         if (copy.empty())
             return 0;
         wire::BlockDigest ours{};
@@ -227,54 +231,20 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
     return 0;
 }
 
-// Copies the block to PLACE in copy_, which is counted in blocks. Returns nothing and sets failure_
-// if the block cannot be read.
-std::span<std::byte> Equalizer::copy_block(std::size_t block, std::size_t place) {
-    const std::size_t offset = block * digest_block;
-    const std::span<std::byte> source =
-        memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
-    if (!is_readable(source)) {
-        failure_ = Error{EFAULT, ErrorClass::caller_fault,
-                         fmt::format("{} bytes at offset {} of the pool, at {}, cannot be read by "
-                                     "this process, so they cannot be compared with the replica; "
-                                     "are they mapped, and with PROT_READ?",
-                                     source.size(), offset, fmt::ptr(source.data()))};
-        return {};
-    }
-    const std::span copy(copy_.get() + place * digest_block, source.size());
-    load_words(copy.data(), source);
-    return copy;
-}
-
 int Equalizer::send(FrameLane& lane) {
-    for (std::size_t first = differing_.next(0); first < differing_.blocks();
-         first = differing_.next(first)) {
+    for (std::size_t next = 0; differs() && !failure();) {
         log_progress("sent", sent_);
-        std::size_t count = 0;
-        std::size_t length = 0;
-        while (count < sent_together && differing_.next(first + count) == first + count &&
-               first + count < differing_.blocks()) {
-            const std::span<std::byte> copy = copy_block(first + count, count);
-            if (copy.empty())
-                return 0;
-            length += copy.size();
-            ++count;
-        }
-        const std::size_t begin = first == 0 ? first_writable_ : 0;
-        const std::span copies(copy_.get() + begin, length - begin);
-        if (const int code = lane.persist_copy(copies, first * digest_block + begin))
+        const std::size_t before = differing_.count();
+        if (const int code = sender_.send_run(lane, differing_, next, next))
             return code;
-        // They are durable, and no other call writes meanwhile.
-        for (std::size_t block = first; block < first + count; ++block)
-            differing_.clear(block);
-        sent_ += count;
+        sent_ += before - differing_.count();
     }
     return 0;
 }
 
 void Equalizer::log_progress(const char* what, std::size_t done) {
     const auto now = Clock::now();
-    if (now - logged_ < log_interval)
+    if (now - logged_ < progress_interval)
         return;
     logged_ = now;
     log_.warning("{}: the first write waits until the replica is compared and equal: {} of {} {}",
@@ -301,8 +271,9 @@ void Equalizer::finish() {
             log_.warning("{}: the replica is equal again: {} of {} were sent in {} ms", name_,
                          amount(sent_), amount(differing_.blocks()), took);
         store_present_record();
+        is_equal_ = true;
     }
-    copy_.reset();
+    sender_.release();
     differing_ = {};
     set_state(State::done);
 }

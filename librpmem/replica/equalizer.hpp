@@ -16,6 +16,7 @@
 #include "common/wire/unsolicited.hpp"
 #include "librpmem/lanes/frame_lane.hpp"
 #include "librpmem/replica/block_map.hpp"
+#include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/initiator_record.hpp"
 #include "librpmem/replica/local_files.hpp"
 #include "librpmem/replica/pool_image.hpp"
@@ -51,8 +52,9 @@ public:
     Equalizer(const Equalizer&) = delete;
     Equalizer& operator=(const Equalizer&) = delete;
 
-    // Fails with ESTALE if the replica is catching up and this memory cannot make it equal: its
-    // bytes are inconsistent. RPMEM_EQUALIZE=no allows that.
+    // Fails with ESTALE if this memory cannot make the replica equal, and its bytes are
+    // inconsistent, because it is catching up, or its initiator may have gone on without it.
+    // RPMEM_EQUALIZE=no allows that.
     [[nodiscard]] Result<> may_open() const;
     // While it is true, a call that writes has to compare() and finish() first, under the mutex.
     [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
@@ -67,7 +69,7 @@ public:
     // Returns a code of LANE. If it returns 0, check failure().
     [[nodiscard]] int compare(FrameLane& lane);
     // Returns why a block could not be compared, if its memory cannot be read.
-    [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+    [[nodiscard]] const std::optional<Error>& failure() const { return sender_.failure(); }
     [[nodiscard]] bool differs() const { return differing_.next(0) != differing_.blocks(); }
     // Whether this memory is proved to be the newer side.
     [[nodiscard]] bool may_send() const { return !missing_proof_; }
@@ -77,6 +79,8 @@ public:
     // The replica is equal now, if it was not before, or stays as it is. Stores the record of this
     // machine and logs the result.
     void finish();
+    // Whether the replica has everything that this memory has, after finish().
+    [[nodiscard]] bool is_equal() const { return is_equal_; }
 
     // Call it before a read of the replica into DESTINATION. Fails if the record of this machine
     // cannot be erased.
@@ -87,6 +91,9 @@ private:
 
     void set_state(State next) { state_.store(next); }
     [[nodiscard]] bool is_catching_up() const { return target_.catching_up_since != 0; }
+    [[nodiscard]] bool may_lack_calls() const {
+        return target_.alone_since != 0 && target_.behind_since != 0;
+    }
     [[nodiscard]] bool holds_whole_pool(const OpenedPool& pool, const Settings& settings);
     void report_if_behind(bool is_whole) const;
     void look_at_machine();
@@ -96,7 +103,6 @@ private:
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
     [[nodiscard]] int compare_blocks(FrameLane& lane, std::size_t count);
-    [[nodiscard]] std::span<std::byte> copy_block(std::size_t block, std::size_t place);
     // Whether the replica has seen a later run of libpmemobj than this memory.
     [[nodiscard]] bool is_older_copy() const {
         return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;
@@ -106,6 +112,7 @@ private:
 
     std::span<std::byte> memory_;
     std::size_t first_writable_;
+    BlockSender sender_;
     std::string name_;
     Equalize equalize_;
     wire::PoolState target_{};
@@ -119,13 +126,12 @@ private:
     std::vector<LocalFile> files_; // empty if they are unknown
     bool has_record_ = false;      // this machine has a record, whatever it proves
     bool is_write_unfinished_ = false;
+    bool is_equal_ = false;
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks
     std::optional<std::uint64_t> run_id_of_replica_;
-    std::unique_ptr<std::byte[]> copy_; // of the blocks in one exchange
-    std::optional<Error> failure_;
     std::chrono::steady_clock::time_point began_{};
     std::chrono::steady_clock::time_point logged_{};
 };

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
 
 namespace rpmem::initiator {
 namespace {
@@ -81,9 +80,12 @@ Result<> sync_directory(const std::string& path) {
     return {};
 }
 
+// Also makes missing parents, for this user alone whatever the umask of the program is, as the XDG
+// Base Directory Specification wants it. rpmemd refuses a directory that others may change.
 Result<> make_directory(const std::string& path) {
-    std::error_code error;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+    for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1))
+        static_cast<void>(::mkdir(path.substr(0, slash).c_str(), own_directory));
     if (::mkdir(path.c_str(), own_directory) != 0 && errno != EEXIST)
         return cannot("create", path);
     return {};

@@ -80,8 +80,16 @@ constexpr SettingRow<Settings> rows[] = {
                                          "silence of the target after which the session is lost",
                                          "ms"),
     choice_row<&Settings::on_loss>(
-        "RPMEM_ON_LOSS", "fail|wait", "fail",
-        "calls on a lost session: fail after RPMEM_RECONNECT_TIMEOUT, or wait without limit"),
+        "RPMEM_ON_LOSS", "fail|wait|alone", "fail",
+        "calls on a lost session: fail after RPMEM_RECONNECT_TIMEOUT, wait without limit, or go on "
+        "alone after that time, and send what the target lacks when it is back"),
+    row_of<&Settings::catch_up_rate>(
+        {.name = "RPMEM_CATCH_UP_RATE",
+         .kind = number,
+         .help = "maximum rate of sending what the target lacks (RPMEM_ON_LOSS=alone)",
+         .minimum = 65536,
+         .maximum = INT64_MAX,
+         .unit = "bytes/s"}),
     choice_row<&Settings::equalize>(
         "RPMEM_EQUALIZE", "auto|yes|no", "auto",
         "compare a replica that may be behind before the first write: pools of libpmemobj, all, or "

@@ -8,6 +8,7 @@
 #include "common/wire/hello.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -19,9 +20,9 @@ namespace rpmem::initiator {
 // The login method: ssh(1) in a process of its own, or libssh2 in this process.
 enum class SshTransport { process, libssh2 };
 
-// What a call does whose session is lost: it fails after RPMEM_RECONNECT_TIMEOUT, or waits for
-// ever.
-enum class OnLoss { fail, wait };
+// What a call does whose session is lost: it fails after RPMEM_RECONNECT_TIMEOUT, waits for ever,
+// or goes on without the target after that time.
+enum class OnLoss { fail, wait, alone };
 
 // Whether a session compares the replica with the pool's memory before its first write.
 enum class Equalize {
@@ -54,6 +55,7 @@ struct Settings {
     std::chrono::milliseconds peer_timeout;
     OnLoss on_loss;
     Equalize equalize;
+    std::optional<std::uint64_t> catch_up_rate;  // bytes per second; nothing: no limit
     std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost, unless calls wait
     std::chrono::milliseconds reconnect_delay;   // before the second attempt
     UseTls tls;

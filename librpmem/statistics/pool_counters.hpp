@@ -46,9 +46,9 @@ struct alignas(cache_line) LaneCounters {
 };
 
 // See librpmem/connection/link.hpp.
-enum class LinkState : std::uint32_t { connected, reconnecting, failed };
-inline constexpr std::array<std::string_view, 3> link_state_names{"connected", "reconnecting",
-                                                                  "failed"};
+enum class LinkState : std::uint32_t { connected, reconnecting, failed, away, catching_up };
+inline constexpr std::array<std::string_view, 5> link_state_names{"connected", "reconnecting",
+                                                                  "failed", "away", "catching_up"};
 
 // Written rarely, by one thread at a time. Texts end with NUL.
 struct PoolFacts {

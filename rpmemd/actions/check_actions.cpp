@@ -42,6 +42,7 @@ json checked(ActionContext& context, const std::string& name) {
                   {"size", 0},
                   {"behind_since", nullptr},
                   {"catching_up_since", nullptr},
+                  {"alone_since", nullptr},
                   {"repairs", json::array()}};
     const auto facts = examine_pool(context.pool_options, name);
     if (!facts) {
@@ -53,7 +54,7 @@ json checked(ActionContext& context, const std::string& name) {
     const json record = record_members(context, *facts, in_use);
     entry["state"] = checked_state(*facts, pool, record);
     entry["repairs"] = repairs_of(*facts);
-    for (const char* const mark : {"behind_since", "catching_up_since"})
+    for (const char* const mark : {"behind_since", "catching_up_since", "alone_since"})
         entry[mark] = record[mark];
     if (pool)
         entry["size"] = pool->size();

@@ -44,6 +44,7 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     record->closed = true;
     record->behind_since = 0;
     record->catching_up_since = 0;
+    record->alone_since = 0;
     if (was_behind || was_catching_up)
         RPMEM_TRY(place.write(*record));
     json report{

@@ -107,7 +107,7 @@ json summary(const ActionContext& context, const std::string& name) {
         pool ? record_members(context, *pool, is_in_use(*pool, sessions)) : json::object();
     entry["state"] = pool ? state_of(*pool, sessions, record) : "faulty";
     entry["problem"] = pool ? "" : pool.error().text;
-    for (const char* const mark : {"behind_since", "catching_up_since"})
+    for (const char* const mark : {"behind_since", "catching_up_since", "alone_since"})
         entry[mark] = record.value(mark, json(nullptr));
     entry["size"] = pool ? pool->size : 0;
     entry["parts"] = pool ? pool->parts.size() : 0;

@@ -56,11 +56,9 @@ json claim_members(const PoolRecord& record) {
 }
 
 json record_members(const ActionContext& context, const PoolFacts& pool, bool in_use) {
-    json members = {{"last_writer", nullptr},
-                    {"behind_since", nullptr},
-                    {"catching_up_since", nullptr},
-                    {"medium_failure", ""},
-                    {"record_problem", ""}};
+    json members = {{"last_writer", nullptr},       {"behind_since", nullptr},
+                    {"catching_up_since", nullptr}, {"alone_since", nullptr},
+                    {"medium_failure", ""},         {"record_problem", ""}};
     const auto record = record_of(context, pool);
     members.update(claim_members(record ? record->value_or(PoolRecord{}) : PoolRecord{}));
     if (!record)
@@ -71,6 +69,9 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
     members["behind_since"] = behind_since(known, in_use);
     if (known.catching_up_since != 0)
         members["catching_up_since"] = known.catching_up_since;
+    // While the program runs, or after it has closed the pool, nothing is missing that it knows of.
+    if (known.alone_since != 0 && !members["behind_since"].is_null())
+        members["alone_since"] = known.alone_since;
     members["medium_failure"] = known.failure;
     if (!context.shows_sessions)
         return members;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/claim.hpp"
 
+#include <ctime>
+
 namespace rpmem::target {
 
 Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next, bool goes_on,
@@ -16,12 +18,37 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
     next.failure = last->failure;
     next.behind_since = last->behind_since;
     next.catching_up_since = last->catching_up_since;
+    next.alone_since = last->alone_since;
     if (!goes_on && !last->closed && next.behind_since == 0)
         next.behind_since = last->since;
     // The claim began with the session of generation 0, which this one resumes.
     if (goes_on)
         next.since = last->since;
     return next;
+}
+
+PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) {
+    switch (state) {
+    case ReplicaState::catching_up:
+        if (record.catching_up_since == 0)
+            record.catching_up_since = std::time(nullptr);
+        break;
+    case ReplicaState::in_sync:
+        record.catching_up_since = 0;
+        record.behind_since = 0;
+        if (!may_go_alone)
+            record.alone_since = 0;
+        break;
+    case ReplicaState::may_go_alone:
+        if (record.alone_since == 0)
+            record.alone_since = std::time(nullptr);
+        break;
+    }
+    return record;
+}
+
+bool may_be_ahead(const PoolRecord& record) {
+    return record.alone_since != 0 && (!record.closed || record.behind_since != 0);
 }
 
 } // namespace rpmem::target

@@ -10,11 +10,22 @@
 namespace rpmem::target {
 
 // Returns the record that follows LAST. NEXT has the new claim, the parts and the headers.
-//   a later generation of the same claim  keeps id, epoch, since, failure and behind_since
-//   the first session of an initiator     keeps id and failure; the next epoch; sets behind_since,
+//   a later generation of the same claim  keeps id, epoch, since, failure and the marks
+//   the first session of an initiator     keeps id, failure and marks; the next epoch; sets
+//   behind_since,
 //                                         unless it is set, if LAST was not closed
 //   a session that creates the pool       a new id and the next epoch, the rest cleared
 [[nodiscard]] Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next,
                                         bool goes_on, bool created);
+
+// See wire::ReplicaState.
+enum class ReplicaState { in_sync, catching_up, may_go_alone };
+
+// Returns RECORD after a change to STATE. MAY_GO_ALONE: the initiator of this session may leave the
+// replica behind again later.
+[[nodiscard]] PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone);
+
+// Whether the initiator may have acknowledged calls that this replica lacks.
+[[nodiscard]] bool may_be_ahead(const PoolRecord& record);
 
 } // namespace rpmem::target

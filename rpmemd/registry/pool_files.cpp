@@ -31,8 +31,7 @@ void remove_if_old(const StateDirectory& directory, const std::string& name) {
         return;
     const auto record = file->read<PoolRecord>();
     if (record && *record && (*record)->closed && (*record)->behind_since == 0 &&
-        (*record)->catching_up_since == 0 && (*record)->failure.empty() &&
-        file->is_at(directory, name))
+        !has_states(**record) && (*record)->failure.empty() && file->is_at(directory, name))
         static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
 }
 

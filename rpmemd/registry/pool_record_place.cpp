@@ -48,7 +48,7 @@ Result<std::optional<PoolRecord>> PoolRecordPlace::read_file() {
     RPMEM_TRY(file);
     RPMEM_ASSIGN(auto record, file->read<PoolRecord>());
     file_ = std::move(*file);
-    catches_up_ = record && record->catching_up_since != 0;
+    has_states_ = record && has_states(*record);
     return record;
 }
 
@@ -73,8 +73,8 @@ Result<> PoolRecordPlace::write_file(const PoolRecord& record) {
     // The other slot has the record of before. While it has a format that an older version does not
     // know, that version refuses the whole file. A failure is not reported, because RECORD is
     // durable.
-    const bool did_catch_up = std::exchange(catches_up_, record.catching_up_since != 0);
-    if (did_catch_up && !catches_up_)
+    const bool had_states = std::exchange(has_states_, has_states(record));
+    if (had_states && !has_states_)
         static_cast<void>(file_->write(record));
     return {};
 }

@@ -53,7 +53,7 @@ private:
     bool in_attribute_ = true;
     std::optional<std::string> value_; // value of the attribute, if there is one
     std::optional<StateFile> file_;
-    bool catches_up_ = false; // the newest record of FILE_ has catching_up_since
+    bool has_states_ = false; // of the newest record in FILE_
 };
 
 } // namespace rpmem::target

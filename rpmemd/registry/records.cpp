@@ -17,15 +17,16 @@ using nlohmann::json;
 using transport::Digest;
 
 // The format number. A record with a greater number is refused. New fields do not need a new number
-// if an older version may drop them. An older version must not open a pool that is catching up, but
-// it may open the pool afterwards. So a record gets the smallest number that has its fields.
+// if an older version may drop them. An older version must not open a pool that is catching up, or
+// whose initiator may go on alone, but it may open the pool afterwards. So a record gets the
+// smallest number that has its fields.
 constexpr std::uint64_t min_format = 2;
-constexpr std::uint64_t format_with_catching_up = 3;
+constexpr std::uint64_t format_with_states = 3;
 constexpr std::uint64_t max_format_of(const SessionRecord&) { return min_format; }
-constexpr std::uint64_t max_format_of(const PoolRecord&) { return format_with_catching_up; }
+constexpr std::uint64_t max_format_of(const PoolRecord&) { return format_with_states; }
 constexpr std::uint64_t format_of(const SessionRecord&) { return min_format; }
-constexpr std::uint64_t format_of(const PoolRecord& record) {
-    return record.catching_up_since != 0 ? format_with_catching_up : min_format;
+std::uint64_t format_of(const PoolRecord& record) {
+    return has_states(record) ? format_with_states : min_format;
 }
 constexpr std::size_t checksum_length = 2 * transport::digest_size; // in hexadecimal digits
 constexpr std::size_t text_start = checksum_length + 1;             // after the blank
@@ -40,7 +41,7 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     void field(const char* name, std::uint64_t& value) { object_[name] = value; }
-    void optional_field(const char* name, std::uint64_t& value) { field(name, value); }
+    void optional_field(const char* name, auto& value) { field(name, value); }
     void field(const char* name, std::int64_t& value) { object_[name] = value; }
     void field(const char* name, bool& value) { object_[name] = value; }
     template <std::size_t size>
@@ -73,7 +74,7 @@ public:
             value = found->get<std::uint64_t>();
     }
     // For a field that an older version does not write.
-    void optional_field(const char* name, std::uint64_t& value) {
+    void optional_field(const char* name, auto& value) {
         if (object_.contains(name))
             field(name, value);
     }
@@ -154,8 +155,10 @@ void describe(auto& fields, PoolRecord& record, std::uint64_t format) {
     fields.field("behind_since", record.behind_since);
     fields.field("failure", record.failure);
     fields.optional_field("written_epoch", record.written_epoch);
-    if (format >= format_with_catching_up)
-        fields.field("catching_up_since", record.catching_up_since);
+    if (format < format_with_states)
+        return;
+    fields.field("catching_up_since", record.catching_up_since);
+    fields.optional_field("alone_since", record.alone_since);
 }
 
 void complete(SessionRecord&) {}

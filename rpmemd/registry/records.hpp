@@ -75,9 +75,17 @@ struct PoolRecord {
     // Start of the transfer of blocks in any order, which makes the replica inconsistent until it
     // ends. 0 if there is none.
     std::int64_t catching_up_since = 0;
+    // Start of the first claim whose initiator may have gone on without this replica, and which was
+    // not made equal since. 0 if there is none.
+    std::int64_t alone_since = 0;
 
     bool operator==(const PoolRecord&) const = default;
 };
+
+// Whether RECORD has fields that an older version must not lose.
+[[nodiscard]] inline bool has_states(const PoolRecord& record) {
+    return record.catching_up_since != 0 || record.alone_since != 0;
+}
 
 // Tells the claim of RECORD from every other one on any pool: "ID-EPOCH-GENERATION".
 [[nodiscard]] std::string claim_text(const PoolRecord& record);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/registration.hpp"
 
-#include "rpmemd/registry/claim.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 
 #include <algorithm>
@@ -59,6 +58,12 @@ std::string describe_catching_up(const PoolRecord& record) {
     return fmt::format("it is catching up with {} since {}, and its bytes are inconsistent until "
                        "the program there has opened it again",
                        describe(record.initiator), describe_time(record.catching_up_since));
+}
+
+std::string describe_alone(const PoolRecord& record) {
+    return fmt::format("{} may have gone on without it (RPMEM_ON_LOSS=alone) since {}, and it was "
+                       "not made equal since",
+                       describe(record.initiator), describe_time(record.alone_since));
 }
 
 Failure stale(const std::string& pool_set, std::string_view why) {
@@ -183,6 +188,9 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record, bool 
     if (record->catching_up_since != 0)
         warn(fmt::format("pool {}: {}; {}", pool_name_, describe_catching_up(*record),
                          how_to_renew));
+    else if (may_be_ahead(*record))
+        warn(fmt::format("pool {} may be behind: {}; {}", pool_name_, describe_alone(*record),
+                         how_to_renew));
     else if (!record->closed)
         warn(fmt::format(
             "pool {} may be behind: the last session that wrote to it, of {}, began {} "
@@ -200,9 +208,12 @@ Result<> Registration::claim(bool goes_on, bool created, bool knows_states) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
     if (last_ && last_->catching_up_since != 0 && !created && !knows_states)
         return stale(pool_name_, describe_catching_up(*last_));
+    if (last_ && may_be_ahead(*last_) && !created && !knows_states)
+        return stale(pool_name_, describe_alone(*last_));
     if (goes_on)
         RPMEM_TRY(compare(pool_));
     RPMEM_ASSIGN(pool_, follow(last_, pool_, goes_on, created));
+    may_go_alone_ = goes_on && pool_.alone_since != 0;
     return in_context("the pool cannot be opened for writing: its claim cannot be stored",
                       place_->write(pool_));
 }
@@ -292,17 +303,13 @@ Result<> Registration::set_replica_state(ReplicaState state) {
     if (state_ != State::holding || !place_)
         return fail(ErrorClass::target_refused, EROFS,
                     "the state of the replica cannot be set in a session that only reads");
-    PoolRecord next = pool_;
-    if (state == ReplicaState::catching_up) {
-        if (next.catching_up_since == 0)
-            next.catching_up_since = std::time(nullptr);
-    } else {
-        next.catching_up_since = 0;
-        next.behind_since = 0;
-    }
-    RPMEM_TRY(in_context("the state of the replica cannot be stored", place_->write(next)));
-    has_changed_ = true;
-    pool_ = std::move(next);
+    RPMEM_TRY(in_context("the state of the replica cannot be stored",
+                         place_->write(with_state(pool_, state, may_go_alone_))));
+    pool_ = with_state(std::move(pool_), state, may_go_alone_);
+    if (state == ReplicaState::may_go_alone)
+        may_go_alone_ = true;
+    else
+        has_changed_ = true;
     return {};
 }
 
@@ -314,6 +321,7 @@ std::optional<ClaimedPool> Registration::pool_state() const {
                        .last_epoch = last_ ? last_->written_epoch : 0,
                        .behind_since = pool_.behind_since,
                        .catching_up_since = pool_.catching_up_since,
+                       .alone_since = pool_.alone_since,
                        .parts = pool_.parts};
 }
 
@@ -321,6 +329,7 @@ void Registration::release() {
     if (has_changed_)
         return;
     pool_.closed = true;
+    pool_.alone_since = 0;
     pool_ = last_.value_or(pool_);
     save();
 }
@@ -329,6 +338,8 @@ void Registration::closed(bool has_written) {
     pool_.closed = true;
     if (!has_written && !has_changed_ && last_)
         pool_.written_epoch = last_->written_epoch;
+    if (pool_.behind_since == 0 && pool_.catching_up_since == 0)
+        pool_.alone_since = 0; // nothing was acknowledged without this replica
     save_last();
 }
 

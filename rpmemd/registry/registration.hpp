@@ -13,6 +13,7 @@
 #include "common/base/log.hpp"
 #include "rpmemd/pools/files/part_identity.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/registry/claim.hpp"
 #include "rpmemd/registry/pool_record_place.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/sessions.hpp"
@@ -67,13 +68,11 @@ struct ClaimedPool {
     std::uint64_t last_epoch = 0;
     std::int64_t behind_since = 0;
     std::int64_t catching_up_since = 0;
+    std::int64_t alone_since = 0;
     transport::Digest parts{};
 
     bool operator==(const ClaimedPool&) const = default;
 };
-
-// See wire::ReplicaState.
-enum class ReplicaState { in_sync, catching_up };
 
 class Registration {
 public:
@@ -93,14 +92,15 @@ public:
     // the claim cannot be stored, and with ESTALE if a session that resumes does not find the pool
     // as the earlier generation left it. A session that only reads stores nothing. It logs and
     // ignores a record that it cannot read.
-    // Unless KNOWS_STATES, the initiator cannot make the replica equal. Then a pool that is
-    // catching up is refused with ESTALE.
+    // Unless KNOWS_STATES, the initiator cannot make the replica equal. Then a pool is refused with
+    // ESTALE that is catching up, or whose initiator may have gone on without it.
     Result<> adopt(const PoolUse& use, bool knows_states);
     // Call them before and after a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
-    // Records that the replica is catching up, or that it is equal to its source, so that it is no
-    // longer behind. The record is durable on return. On failure it stays as it was.
+    // Records that the replica is catching up, that it is equal to its source, so that it is no
+    // longer behind, or that its initiator may go on without it. The record is durable on return.
+    // On failure it stays as it was.
     Result<> set_replica_state(ReplicaState state);
     // Call it only if this session cannot have written. Restores the earlier record. If there was
     // none, stores this claim as closed. Does nothing after before_change(). The parts must still
@@ -166,6 +166,7 @@ private:
     std::optional<PoolRecord> last_;         // the record before this session
     std::optional<PoolRecord> found_record_; // see found_record()
     bool has_changed_ = false;               // the headers or the state of the replica were changed
+    bool may_go_alone_ = false; // the initiator of this session may go on without the replica
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

@@ -31,15 +31,20 @@ Result<> Session::set_replica_state(wire::ReplicaState state) {
     // What was acknowledged before the failure may not be durable.
     if (const auto failure = pool_->medium_failure())
         return refuse(wire::Status::fatal, failure->text);
-    if (state != wire::ReplicaState::in_sync && state != wire::ReplicaState::catching_up)
-        return refuse(wire::Status::bad_state,
-                      fmt::format("state {} of the replica was requested; 1 is in sync, 2 is "
-                                  "catching up",
-                                  static_cast<std::uint32_t>(state)));
-    // Nothing is flushed here. The initiator has waited until everything that it has sent is
-    // acknowledged, as before CLOSE, and what is acknowledged is durable.
-    return registration_.set_replica_state(
-        state == wire::ReplicaState::in_sync ? ReplicaState::in_sync : ReplicaState::catching_up);
+    // Nothing is flushed here. Before in_sync, the initiator has waited until everything that it
+    // has sent is acknowledged, as before CLOSE, and what is acknowledged is durable.
+    switch (state) {
+    case wire::ReplicaState::in_sync:
+        return registration_.set_replica_state(ReplicaState::in_sync);
+    case wire::ReplicaState::catching_up:
+        return registration_.set_replica_state(ReplicaState::catching_up);
+    case wire::ReplicaState::may_go_alone:
+        return registration_.set_replica_state(ReplicaState::may_go_alone);
+    }
+    return refuse(wire::Status::bad_state,
+                  fmt::format("state {} of the replica was requested; 1 is in sync, 2 is catching "
+                              "up, 3 is in sync until the initiator goes on alone",
+                              static_cast<std::uint32_t>(state)));
 }
 
 } // namespace rpmem::target

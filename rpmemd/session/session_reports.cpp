@@ -16,6 +16,7 @@ wire::Bytes Session::report_on_pool() const {
                                             .last_epoch = state->last_epoch,
                                             .behind_since = state->behind_since,
                                             .catching_up_since = state->catching_up_since,
+                                            .alone_since = state->alone_since,
                                             .parts = state->parts});
     return {};
 }

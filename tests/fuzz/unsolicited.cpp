@@ -23,7 +23,8 @@ void check_pool_state(const fuzz::Bytes& body, const fuzz::Bytes& message) {
     const auto state = wire::decode_pool_state(body);
     if (fuzz::is_refused(state, {EBADMSG}))
         return;
-    require(state->behind_since >= 0 && state->catching_up_since >= 0, "no time is negative");
+    require(state->behind_since >= 0 && state->catching_up_since >= 0 && state->alone_since >= 0,
+            "no time is negative");
     require(wire::encode(*state) == message, "a state is encoded to the same bytes");
 }
 

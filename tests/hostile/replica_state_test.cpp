@@ -38,9 +38,9 @@ protected:
 };
 
 TEST_F(ReplicaStates, AreStoredWhenTheyAreConfirmed) {
+    const std::int64_t before = std::time(nullptr);
     for (const bool is_confined : {false, true}) {
         const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
-        const std::int64_t before = std::time(nullptr);
         std::uint64_t epoch = 0;
         {
             Peer peer(directory_, more);
@@ -92,10 +92,10 @@ TEST_F(ReplicaStates, BeforeAPoolThereIsNone) {
 TEST_F(ReplicaStates, AnUnknownOneDoesNotEndTheSession) {
     Peer peer(directory_);
     peer.take_pool();
-    for (const std::uint32_t state : {0U, 3U, 0x01000000U, 0xffffffffU})
+    for (const std::uint32_t state : {0U, 4U, 0x01000000U, 0xffffffffU})
         EXPECT_EQ(peer.control.set_replica_state(ReplicaState{state}), Status::bad_state) << state;
     EXPECT_EQ(peer.control.set_replica_state(ReplicaState::catching_up), Status::success);
-    EXPECT_EQ(peer.control.set_replica_state(ReplicaState{3}), Status::bad_state);
+    EXPECT_EQ(peer.control.set_replica_state(ReplicaState{4}), Status::bad_state);
     peer.expect_close();
     expect_state(true);
 }

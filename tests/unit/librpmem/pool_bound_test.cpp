@@ -21,9 +21,8 @@ constexpr std::size_t large_pool_size = std::size_t{8} * 1024 * 1024; // many fr
 // How a session behaves after its pool is open.
 struct Life {
     LaneAnswer answer = no_answer;
-    unsigned frames = 1;     // the daemon ends after so many
-    bool floods = false;     // after a request it sends heartbeats all the time
-    milliseconds opening{0}; // how long it takes to open the pool
+    unsigned frames = 1; // the daemon ends after so many
+    bool floods = false; // after a request it sends heartbeats all the time
 };
 
 // A target. Each session opens the pool, has one lane, and ends.
@@ -52,6 +51,8 @@ public:
     [[nodiscard]] unsigned started_sessions() const { return started_; }
     // Ends this session and the later ones, even before Life::frames.
     void end_session() { has_ended_ = true; }
+    // From now on a session takes so long to open the pool.
+    void slow_down(milliseconds time) { opening_ = time; }
 
 private:
     void serve(DaemonEnd& end, const Life& life, unsigned number) {
@@ -61,7 +62,7 @@ private:
         end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
         FrameTarget target(life.answer);
         const wire::Bytes request = end.hear_request();
-        std::this_thread::sleep_for(life.opening); // a slow medium, which no event ends
+        std::this_thread::sleep_for(opening_.load()); // a slow medium, which no event ends
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band_to(target.port()), {}});
         transcript.add(request, response);
@@ -80,6 +81,7 @@ private:
     std::vector<Life> lives_;
     std::atomic<unsigned> started_ = 0;
     std::atomic<bool> has_ended_ = false;
+    std::atomic<milliseconds> opening_{};
     ScriptedMemory memory_{.size = large_pool_size};
     RepeatedDaemon daemon_;
     std::unique_ptr<Pool> pool_;
@@ -159,12 +161,15 @@ TEST(DyingTarget, IsWaitedForWithoutLimit) {
 }
 
 // The first session opened the pool at once. Each later one needs longer than the first try may
-// take.
+// take, which depends on how long the first session took.
 TEST(DyingTarget, ATargetThatOpensSlowlyIsWaitedFor) {
-    DyingTarget target(
-        {Life{}, Life{.answer = good_answer, .frames = 1, .opening = one_try * 3 / 2}});
+    DyingTarget target({Life{}, Life{.answer = good_answer, .frames = 1}});
+    const auto began = std::chrono::steady_clock::now();
     Pool& pool = target.open(milliseconds(0), OnLoss::wait, 10 * one_try);
-    EXPECT_TRUE(succeeded(timed([&] { return pool.persist(0, 64, 0, 0); }, 10 * one_try)));
+    const auto took = std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - began);
+    const milliseconds first_try = std::max(one_try, 2 * took);
+    target.slow_down(first_try * 3 / 2);
+    EXPECT_TRUE(succeeded(timed([&] { return pool.persist(0, 64, 0, 0); }, 10 * first_try)));
     EXPECT_GT(target.started_sessions(), 2U) << "no try was too short";
 }
 

@@ -82,10 +82,11 @@ TEST(Encoding, OfEveryMessage) {
          "1112131415161718191a1b1c1d1e1f20" +
              zeros(31) + "ff"},
         {"POOL_STATE", encode(samples::pool_state()),
-         "00000000000000140000000000000060"
+         "00000000000000140000000000000068"
          "1112131415161718191a1b1c1d1e1f20"
          "2122232425262728292a2b2c2d2e2f30"
          "3132333435363738393a3b3c3d3e3f40"
+         "4142434445464748"
          "fe" +
              zeros(31)},
         {"SET_REPLICA_STATE to in sync", encode(SetReplicaStateRequest{ReplicaState::in_sync}),
@@ -139,7 +140,7 @@ TEST(PoolState, IsReadAsItWasSent) {
 
 // The initiator compares these times, so a negative one would be before every other time.
 TEST(PoolState, ATimeBeforeTheEpochIsMalformed) {
-    for (const std::size_t offset : {32U, 40U}) {
+    for (const std::size_t offset : {32U, 40U, 48U}) {
         Bytes body = encode(samples::pool_state());
         body.erase(body.begin(), body.begin() + response_header_size);
         body.at(offset) = std::byte{0x80};

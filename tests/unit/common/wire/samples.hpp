@@ -65,7 +65,8 @@ inline PoolState pool_state() {
     PoolState state{.epoch = 0x2122232425262728,
                     .last_epoch = 0x292a2b2c2d2e2f30,
                     .behind_since = 0x3132333435363738,
-                    .catching_up_since = 0x393a3b3c3d3e3f40};
+                    .catching_up_since = 0x393a3b3c3d3e3f40,
+                    .alone_since = 0x4142434445464748};
     std::ranges::generate(state.id, [next = 0x11]() mutable { return std::byte(next++); });
     state.parts.front() = std::byte{0xfe};
     return state;

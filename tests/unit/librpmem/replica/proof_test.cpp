@@ -108,9 +108,15 @@ TEST(InitiatorRecord, HasALimitOfFiles) {
 
 TEST(InitiatorRecordFile, IsWrittenReadAndErased) {
     const test::TemporaryDirectory home;
-    const InitiatorRecordFile file(home.path() / "state", pool);
+    const InitiatorRecordFile file(home.path() / "local" / "state", pool);
     EXPECT_EQ(test::value_of(file.read()), std::nullopt);
+    const mode_t before = ::umask(0); // of a careless program
     EXPECT_TRUE(file.write(record));
+    ::umask(before);
+    for (const char* const made : {"local", "local/state", "local/state/librpmem"})
+        EXPECT_EQ(std::filesystem::status(home.path() / made).permissions(),
+                  std::filesystem::perms::owner_all)
+            << made;
     EXPECT_EQ(test::value_of(file.read()), record);
     struct stat status {};
     ASSERT_EQ(::stat(file.path().c_str(), &status), 0);

@@ -109,6 +109,46 @@ TEST_P(CatchingUpTest, NothingOfFormat3IsLeftOfAPoolThatIsInSync) {
     EXPECT_FALSE(has_format_3());
 }
 
+// Closed in order, the replica has everything. A session that was not closed may have gone on
+// alone, and only a session that makes the replica equal ends that.
+TEST_P(CatchingUpTest, AProgramThatMayGoAloneIsRemembered) {
+    const auto alone = [&] { return last_->pool_state().value().alone_since; };
+    expect_silent(attempt(alice, 0, use_));
+    ASSERT_TRUE(succeeded(set(ReplicaState::may_go_alone)));
+    EXPECT_NE(alone(), 0);
+    last_->closed(true);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(alone(), 0);
+    ASSERT_TRUE(succeeded(set(ReplicaState::may_go_alone)));
+    const std::int64_t began = alone();
+    expect_silent(attempt(alice, 1, use_)); // caught up, and may go on alone again
+    ASSERT_TRUE(succeeded(set(ReplicaState::catching_up)));
+    ASSERT_TRUE(succeeded(set(ReplicaState::in_sync)));
+    EXPECT_EQ(alone(), began);
+    expect_silent(attempt(bob, 0, use_));
+    EXPECT_EQ(alone(), began);
+    EXPECT_NE(last_->pool_state()->behind_since, 0);
+    last_->closed(true);
+    knows_states_ = false;
+    EXPECT_TRUE(failed(attempt(bob, 0, use_).took_up, ESTALE, "may have gone on without it"));
+    knows_states_ = true;
+    expect_silent(attempt(bob, 0, use_));
+    ASSERT_TRUE(succeeded(set(ReplicaState::in_sync)));
+    EXPECT_EQ(alone(), 0);
+}
+
+// An open that the initiator gave up.
+TEST_P(CatchingUpTest, AProgramThatNeverHadThePoolIsForgotten) {
+    expect_silent(attempt(alice, 0, use_));
+    last_->closed(true);
+    expect_silent(attempt(bob, 0, use_));
+    ASSERT_TRUE(succeeded(set(ReplicaState::may_go_alone)));
+    last_->release();
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->alone_since, 0);
+    EXPECT_EQ(last_->pool_state()->behind_since, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(, CatchingUpTest, testing::Values(0, ENOTSUP));
 
 } // namespace

@@ -149,16 +149,22 @@ TEST(Records, ACatchUpWithoutAValidTimeIsRefused) {
     }
 }
 
-// Versions that know only format 2 must not open a pool that is catching up, and may open all
-// others.
-TEST(Records, OnlyAPoolThatIsCatchingUpHasTheLaterFormat) {
+// Versions that know only format 2 must not open a pool that is catching up or may lack calls, and
+// may open all others.
+TEST(Records, OnlyAPoolThatMayNotBeOpenedHasTheLaterFormat) {
     PoolRecord record = pool_record();
     EXPECT_TRUE(test::contains(value_of(encode_attribute(record)), "\"version\":2"));
     record.catching_up_since = 7;
     const std::string value = value_of(encode_attribute(record));
     EXPECT_TRUE(test::contains(value, "\"version\":3"));
-    EXPECT_LT(value.size(), 960U);
     EXPECT_EQ(value_of(decode_attribute(value)), record);
+    PoolRecord alone = record;
+    alone.alone_since = 1700000009;
+    EXPECT_EQ(value_of(decode_attribute(value_of(encode_attribute(alone)))), alone);
+    alone.catching_up_since = 0;
+    EXPECT_TRUE(test::contains(value_of(encode_attribute(alone)), "\"version\":3"));
+    alone.catching_up_since = 1700000009;
+    EXPECT_LT(value_of(encode_attribute(alone)).size(), 960U);
     std::string text = text_of(value);
     text.replace(text.find("\"catching_up_since\":7"), 21, "\"catching_up_since\":0");
     EXPECT_TRUE(failed(decode_attribute(sealed(text)), EBADMSG)) << "nobody writes that";

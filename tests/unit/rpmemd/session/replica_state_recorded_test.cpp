@@ -120,7 +120,7 @@ TEST_F(RecordedReplicaState, WhatIsRefusedChangesNothing) {
     ASSERT_TRUE(opens());
     ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::catching_up)));
     const auto before = record();
-    for (const std::uint32_t state : {0U, 3U, 0xffffffffU})
+    for (const std::uint32_t state : {0U, 4U, 0xffffffffU})
         expect_refusal(ReplicaState{state}, wire::Status::bad_state,
                        fmt::format("state {} of the replica", state));
     EXPECT_EQ(record(), before);

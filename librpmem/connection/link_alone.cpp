@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of Link for programs that go on without their target (RPMEM_ON_LOSS=alone), see
+// librpmem/replica/catch_up.hpp.
+#include "librpmem/connection/link.hpp"
+
+#include <cerrno>
+
+namespace rpmem::initiator {
+
+void Link::go_on_alone(Leave leave) {
+    const std::lock_guard lock(mutex_);
+    leave_ = std::move(leave);
+}
+
+// A target that has a newer owner must not be replaced by a program that does not know of it, so
+// ESTALE is final. Other errors may pass by themselves, also EACCES: an administrator may have
+// removed a key by mistake. A violation of the protocol has the code ECONNRESET after the session
+// was declared lost.
+Link::WithoutTarget Link::without_target(const Error& error) {
+    if (error.code == ESTALE || error.kind == ErrorClass::bug)
+        return WithoutTarget::ends;
+    const bool is_violation = error.kind == ErrorClass::target_refused &&
+                              (error.code == EBADMSG || error.code == ECONNRESET);
+    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::caller_fault ||
+        is_violation)
+        return WithoutTarget::goes_on_for_ever;
+    return WithoutTarget::goes_on;
+}
+
+void Link::give_up(Error error) {
+    const WithoutTarget next = leave_ ? without_target(error) : WithoutTarget::ends;
+    if (next == WithoutTarget::ends)
+        return set_failed(std::move(error));
+    set_state(State::away);
+    put_text(counters_.facts().last_loss, error.text);
+    failure_ = std::move(error);
+    leave_(*failure_, next == WithoutTarget::goes_on_for_ever);
+    changed_.notify_all();
+}
+
+Result<std::shared_ptr<Connection>> Link::reach(unsigned number) {
+    const CallTimes limits = times();
+    RPMEM_ASSIGN(auto connection, try_once(limits.one_try, number));
+    const std::lock_guard lock(mutex_);
+    reached_ = connection;
+    reached_seen_by_child_ = reached_.get();
+    return connection;
+}
+
+void Link::show_catching_up() {
+    const std::lock_guard lock(mutex_);
+    if (is_away())
+        set_state(State::catching_up);
+}
+
+Failure Link::lane_failure(Connection& connection, const FrameLane& lane, int code) {
+    if (const auto reason = connection.monitor().reason(connection.explanation_time()))
+        return Failure(*reason);
+    Error error{code, ErrorClass::link_lost, "the lane that catches up failed: " + lane.failure()};
+    if (code == EBADMSG)
+        error = {code, ErrorClass::target_refused,
+                 "rpmemd violated the protocol: " + lane.violation()};
+    connection.monitor().declare_lost(error);
+    return Failure(std::move(error));
+}
+
+void Link::drop_reached() {
+    std::unique_lock lock(mutex_);
+    const auto dropped = std::move(reached_);
+    reached_ = nullptr;
+    reached_seen_by_child_ = nullptr;
+    if (is_away())
+        set_state(State::away);
+    lock.unlock(); // to destroy a connection takes time
+    if (dropped)
+        dropped->cut();
+}
+
+void Link::end(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (is_away())
+        set_failed(error);
+}
+
+bool Link::join(const std::shared_ptr<Connection>& connection,
+                const std::function<bool()>& commit) {
+    const std::lock_guard lock(mutex_);
+    if (!is_away() || !commit())
+        return false;
+    connection->commit();
+    seen_by_child_ = connection.get();
+    current_ = connection;
+    reached_ = nullptr;
+    reached_seen_by_child_ = nullptr;
+    set_state(State::connected);
+    ++counters_.facts().reconnects;
+    counters_.facts().generation = generation_;
+    return true;
+}
+
+} // namespace rpmem::initiator

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends blocks of the pool's memory to the replica. A block is copied by aligned words first, and
+// sent from the copy, because the application may be storing to it.
+#pragma once
+
+#include "common/base/result.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "librpmem/replica/block_map.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace rpmem::initiator {
+
+class BlockSender {
+public:
+    // The target keeps the header of the pool, so the bytes before FIRST_WRITABLE are not sent.
+    BlockSender(std::span<std::byte> memory, std::size_t first_writable)
+        : memory_(memory), first_writable_(first_writable) {}
+
+    // Copies the block to PLACE in copies(), which is counted in blocks. Returns nothing and sets
+    // failure() if the block cannot be read.
+    [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
+    [[nodiscard]] std::byte* copies() const { return copies_.get(); }
+    // Sends the first run of marked blocks at or after FROM, which must exist, and waits until they
+    // are durable. NEXT is set to the block after them. Each mark is cleared before its block is
+    // read. If the run is not durable, its blocks are marked again. Returns a code of LANE. If it
+    // returns 0, check failure().
+    [[nodiscard]] int send_run(FrameLane& lane, BlockMap& map, std::size_t from, std::size_t& next);
+    // Returns why a block could not be read.
+    [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+    void clear_failure() { failure_.reset(); }
+    // Releases copies() until the next copy().
+    void release() { copies_.reset(); }
+
+    // Blocks in copies(): 1 MiB. Waiting for each block alone would cost a round trip for each.
+    static constexpr std::size_t max_run = 16;
+
+private:
+    std::span<std::byte> memory_;
+    std::size_t first_writable_;
+    std::unique_ptr<std::byte[]> copies_; // allocated by the first copy()
+    std::optional<Error> failure_;
+};
+
+} // namespace rpmem::initiator

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread of a pool with RPMEM_ON_LOSS=alone. While the replica is away, it tries to open a
+// session again, for ever. In that session it sends the marked blocks on a lane that the
+// application does not have, until little is left, and then joins: see Replica.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "librpmem/connection/link.hpp"
+#include "librpmem/replica/block_sender.hpp"
+#include "librpmem/replica/replica.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace rpmem::initiator {
+
+class CatchUp {
+public:
+    struct Terms {
+        std::span<std::byte> memory; // of the whole pool
+        std::size_t first_writable = 0;
+        unsigned lane = 0; // the lane that the application does not have
+        std::string name{};
+    };
+
+    // LINK and REPLICA must outlive it.
+    CatchUp(Link& link, Replica& replica, Terms terms, const Settings& settings, Log log)
+        : link_(link), replica_(replica), terms_(std::move(terms)), settings_(settings),
+          log_(std::move(log)), sender_(terms_.memory, terms_.first_writable) {}
+    ~CatchUp() { stop(); }
+    CatchUp(const CatchUp&) = delete;
+    CatchUp& operator=(const CatchUp&) = delete;
+
+    // Starts the thread. Fails with EAGAIN if it cannot be started.
+    Result<> start();
+    // The program goes on without the replica from now on. May be called under the mutex of Link.
+    void leave(const Error& why, bool has_failed);
+    // Waits until the replica is in sync, for at most TIME. Returns whether it is.
+    [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
+    // For a pool that is closed while the replica is away.
+    void log_closed_alone() const;
+    // Ends the thread and its session. Waits for a login that has begun, which has a limit.
+    void stop();
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void run();
+    void try_once();
+    void handle_failure(const Error& error);
+    [[nodiscard]] Result<> catch_up(const std::shared_ptr<Connection>& connection);
+    [[nodiscard]] Result<> send_marked(Connection& connection, FrameLane& lane);
+    [[nodiscard]] Result<bool> join(const std::shared_ptr<Connection>& connection, FrameLane& lane);
+    [[nodiscard]] bool is_little_left() const;
+    void adjust_pause(std::size_t left);
+    void keep_to_rate(std::size_t sent, Clock::time_point began);
+    void log_progress();
+    [[nodiscard]] bool is_stopping();
+
+    Link& link_;
+    Replica& replica_;
+    Terms terms_;
+    Settings settings_;
+    Log log_;
+    BlockSender sender_;
+    std::thread thread_;
+
+    std::mutex mutex_; // guards the members below
+    std::condition_variable changed_;
+    bool is_stopping_ = false;
+    std::shared_ptr<Connection> connection_; // of the session that catches up
+
+    // Used by the thread only.
+    std::chrono::milliseconds pause_{};
+    unsigned tries_ = 0;
+    double rate_ = 0;          // bytes per second of the last pass
+    std::size_t left_ = 0;     // blocks after the pass before
+    unsigned not_shrunk_ = 0;  // passes in a row after which no less was left
+    std::size_t sent_ = 0;     // blocks in this session
+    Clock::time_point away_{}; // since when the replica is away
+    Clock::time_point logged_{};
+};
+
+} // namespace rpmem::initiator

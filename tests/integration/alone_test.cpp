@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RPMEM_ON_LOSS=alone: the program goes on without its target, and the target catches up when it is
+// back. Each test runs with a real sshd and daemon, and with an RPMEM_RECONNECT_TIMEOUT of 300 ms.
+// The test fails if a call fails or waits longer while the target is away, if a byte is missing
+// from the part after the join, if a read returns local bytes, or if another initiator takes a
+// replica for good that lacks calls.
+#include "tests/integration/promised_time.hpp"
+
+#include <sys/xattr.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Alone : public PoolTest {
+protected:
+    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
+        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
+    }
+    RPMEMpool* filled(unsigned lanes = 1) {
+        RPMEMpool* const pool = created(lanes);
+        EXPECT_TRUE(succeeded(persist_all(pool)));
+        return pool;
+    }
+    // Kills the daemon. Nothing answers there until set_daemon().
+    void take_away() {
+        ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+        ASSERT_TRUE(part_gets_unlocked(0));
+        set_command("echo closed for a while >&2; exit 127");
+    }
+    // Waits until reads are served again, which they are after the join.
+    static testing::AssertionResult joins(RPMEMpool* pool) {
+        std::byte byte{};
+        for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) {
+            if (rpmem_read(pool, &byte, header_size, 1, 0) == 0)
+                return testing::AssertionSuccess();
+            if (errno != ENOTCONN)
+                break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        return testing::AssertionFailure() << rpmem_errormsg();
+    }
+};
+
+TEST_F(Alone, CallsGoOnAndTheTargetCatchesUp) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(2);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    const auto began = Clock::now();
+    EXPECT_TRUE(succeeded(rpmem_flush(pool, 3 * mebibyte, 64, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_deep_persist(pool, 5 * mebibyte, 64, 0)));
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 0, 0, 0)));
+    EXPECT_LT(Clock::now() - began, std::chrono::milliseconds(200)) << "a call waited again";
+    std::array<std::byte, 8> place{};
+    EXPECT_TRUE(failed(rpmem_read(pool, place.data(), 8192, place.size(), 0), ENOTCONN,
+                       "the target is away"));
+    rpmem_pool_attr attributes = sample_attributes();
+    EXPECT_TRUE(failed(rpmem_set_attr(pool, &attributes), ENOTCONN));
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(8192, 100);
+    expect_replicated(3 * mebibyte, 64);
+    expect_replicated(5 * mebibyte, 64);
+    // The link is as before: the next call sends.
+    local.fill(3);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    expect_replicated(8192, 100);
+    const std::string log = library_log();
+    EXPECT_TRUE(contains(log, "the program goes on without its replica"));
+    EXPECT_TRUE(contains(log, "closed for a while"));
+    EXPECT_TRUE(contains(log, "the replica is in sync again"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// The lane has flushed before the loss, and its next call is after it.
+TEST_F(Alone, WhatWasFlushedBeforeTheLossIsSent) {
+    RPMEMpool* const pool = filled(2);
+    local.fill(4);
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, mebibyte, 4096, 1, 0)));
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, 2 * mebibyte, 4096, 0, 0)));
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    EXPECT_TRUE(succeeded(rpmem_drain(pool, 1, 0)));
+    expect_replicated(mebibyte, 4096);
+    expect_replicated(2 * mebibyte, 4096);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// The target is taken away repeatedly, also while it catches up. Each thread has a lane and a
+// quarter of the pool.
+TEST_F(Alone, NothingIsMissingAfterManyAbsences) {
+    constexpr unsigned lanes = 3;
+    RPMEMpool* const pool = filled(lanes);
+    ASSERT_EQ(lanes_in_force, lanes);
+    std::atomic<bool> is_over = false;
+    std::atomic<unsigned> failures = 0;
+    std::vector<std::thread> programs;
+    const std::size_t share = local.size() / (lanes + 1) & ~std::size_t{4095};
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        programs.emplace_back([&, lane] {
+            std::mt19937_64 random(lane);
+            while (!is_over) {
+                const std::size_t at =
+                    (lane + 1) * share + random() % (share - 4096) / 64 * 64; // within its share
+                const std::size_t length = 8 * (1 + random() % 128);
+                for (std::size_t word = at; word < at + length; word += 8)
+                    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(local.data() + word))
+                        .store(random(), std::memory_order_relaxed);
+                const bool flushes = random() % 4 == 0;
+                const int status = flushes ? rpmem_flush(pool, at, length, lane, 0)
+                                           : rpmem_persist(pool, at, length, lane, 0);
+                failures += status == 0 ? 0 : 1;
+            }
+            failures += rpmem_drain(pool, lane, 0) == 0 ? 0 : 1;
+        });
+    for (int absence = 0; absence < 6; ++absence) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        const pid_t before = daemon_process();
+        if (::kill(before, SIGKILL) == 0 && absence % 2 == 0) {
+            set_command("exit 127");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        }
+        set_daemon("");
+        // Half of them end while the target catches up, or after it.
+        for (int i = 0; i < 400 && daemon_process() == before; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    is_over = true;
+    for (std::thread& program : programs)
+        program.join();
+    EXPECT_EQ(failures, 0U) << rpmem_errormsg();
+    ASSERT_TRUE(joins(pool));
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        EXPECT_TRUE(succeeded(rpmem_drain(pool, lane, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, local.size() - header_size);
+}
+
+TEST_F(Alone, ANewerOwnerIsFinal) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    fs::remove(directory() / "part0"); // the target came back with another part
+    std::ofstream(directory() / "part0").close();
+    fs::resize_file(directory() / "part0", local.size());
+    fs::permissions(directory() / "part0", fs::perms::owner_read | fs::perms::owner_write);
+    set_daemon("");
+    int status = 0;
+    for (int i = 0; i < 1500 && status == 0; ++i) {
+        status = rpmem_persist(pool, 8192, 100, 0, 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(failed(status, ESTALE)) << "the pool is not this program's any more";
+    EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 100, 0, 0), ESTALE));
+    static_cast<void>(rpmem_close(pool));
+}
+
+// A signal in the thread of the library would end the program.
+TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 2 * mebibyte, 100, 0, 0)));
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_NONE), 0);
+    set_daemon("");
+    for (int i = 0; i < 500 && !contains(library_log(), "cannot be read by this process"); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(contains(library_log(), "2097152 of the pool"));
+    EXPECT_TRUE(contains(library_log(), "which must be repaired"));
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_READ | PROT_WRITE), 0);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    std::byte byte{};
+    EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(failed(open(local, 1), ESTALE, "it was catching up"));
+}
+
+// With an RPMEM_CATCH_UP_RATE of 1.5 MB/s, 8 MiB take 5.6 s.
+class AloneSlowly : public Alone {
+protected:
+    [[nodiscard]] bool record_says(const char* name) const {
+        std::array<char, 4096> value{};
+        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
+                             value.size() - 1),
+                  0);
+        const std::string text = value.data();
+        const std::size_t at = text.find(std::string("\"") + name + "\":");
+        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
+    }
+    // Waits for at most 20 s.
+    [[nodiscard]] bool gets_inconsistent() const {
+        for (int i = 0; i < 1000 && !record_says("catching_up_since"); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return record_says("catching_up_since");
+    }
+};
+
+// Whoever finds the pool after a crash of both machines must know that it is no copy.
+TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
+    RPMEMpool* const pool = filled();
+    EXPECT_TRUE(record_says("alone_since"));
+    take_away();
+    local.fill(6);
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_FALSE(record_says("catching_up_since"));
+    const auto began = Clock::now();
+    set_daemon("");
+    ASSERT_TRUE(gets_inconsistent());
+    EXPECT_NE(std::memcmp(part(0).data() + header_size, local.data() + header_size,
+                          local.size() - header_size),
+              0)
+        << "this test cannot fail: everything is there already";
+    std::byte byte{};
+    EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0); // a second loss
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    ASSERT_TRUE(joins(pool));
+    EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
+    EXPECT_FALSE(record_says("catching_up_since"));
+    EXPECT_TRUE(record_says("alone_since"));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_FALSE(record_says("alone_since"));
+}
+
+// The thread may be in a transfer or a pause.
+TEST_F(AloneSlowly, CloseEndsACatchUp) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    set_daemon("");
+    ASSERT_TRUE(gets_inconsistent());
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    EXPECT_TRUE(succeeded(persist_all(pool))); // so that 4 s more are not enough
+    const auto began = Clock::now();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
+    EXPECT_TRUE(contains(library_log(), "is closed without its replica"));
+    EXPECT_TRUE(record_says("catching_up_since"));
+}
+
+// The next session has no proof, because its memory is anonymous, so it must not write either.
+TEST_F(Alone, APoolThatIsClosedAloneIsRefusedToOthers) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(contains(library_log(), "is closed without its replica"));
+    set_daemon("");
+    EXPECT_TRUE(failed(open(local, 1), ESTALE, "may lack calls that returned 0"));
+    EXPECT_TRUE(failed(open(local, 1), ESTALE, "may lack calls that returned 0"))
+        << "a refused open must leave the mark";
+}
+
+TEST_F(Alone, APoolThatWasInSyncIsOpenToOthers) {
+    EXPECT_TRUE(succeeded(rpmem_close(filled())));
+    RPMEMpool* const pool = opened();
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+} // namespace
+} // namespace rpmem::test

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests how marked blocks are copied and sent over a stub connection. The test fails if a store is
+// lost that was marked while its block was copied, if a block that is not durable loses its mark,
+// if the header of the pool is sent, or if unreadable memory is not reported.
+#include "librpmem/replica/block_sender.hpp"
+#include "tests/support/expect.hpp"
+#include "tests/support/stub_connection.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace rpmem::initiator::block_sender {
+namespace {
+
+constexpr std::size_t block = wire::digest_block;
+constexpr std::size_t blocks = 40;
+constexpr std::size_t header = 4096;
+constexpr wire::LaneTerms terms{
+    .credits = {.bytes = 4 * 1024 * 1024, .payload = 512 * 1024, .frames = 64, .reads = 4},
+    .pool_size = blocks * block};
+
+struct SenderTest : testing::Test {
+    test::StubConnection* connection = new test::StubConnection; // owned by the lane
+    FrameLane lane{std::unique_ptr<transport::LaneConnection>(connection),
+                   std::make_unique<test::StubGroup>(),
+                   terms,
+                   nullptr,
+                   {-1, [] { return true; }},
+                   std::chrono::milliseconds(500)};
+    std::vector<std::uint64_t> words = std::vector<std::uint64_t>(blocks * block / 8);
+    std::span<std::byte> memory = std::as_writable_bytes(std::span(words));
+    BlockMap map{blocks * block};
+    BlockSender sender{memory, header};
+    std::size_t next = 0;
+};
+
+TEST_F(SenderTest, SendsTheFirstRunWithoutTheHeader) {
+    connection->acknowledge_all();
+    map.mark(0, 2 * block);
+    map.mark(5 * block, 1);
+    ASSERT_EQ(sender.send_run(lane, map, 0, next), 0);
+    EXPECT_EQ(next, 2U);
+    EXPECT_EQ(connection->posted().at(0).offset, header);
+    EXPECT_EQ(map.next(0), 5U);
+    ASSERT_EQ(sender.send_run(lane, map, next, next), 0);
+    EXPECT_EQ(next, 6U);
+    EXPECT_EQ(map.count(), 0U);
+}
+
+TEST_F(SenderTest, ARunIsOneMebibyteAtMost) {
+    connection->acknowledge_all();
+    map.mark(3 * block, 30 * block);
+    ASSERT_EQ(sender.send_run(lane, map, 0, next), 0);
+    EXPECT_EQ(next, 3 + BlockSender::max_run);
+    EXPECT_EQ(map.count(), 30 - BlockSender::max_run);
+}
+
+TEST_F(SenderTest, WhatIsNotDurableIsMarkedAgain) {
+    map.mark(block, 3 * block);
+    EXPECT_EQ(sender.send_run(lane, map, 0, next), ETIMEDOUT);
+    EXPECT_EQ(map.count(), 3U);
+    EXPECT_EQ(map.next(0), 1U);
+}
+
+TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
+    void* const pages =
+        ::mmap(nullptr, 2 * block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(pages, MAP_FAILED);
+    BlockSender other({static_cast<std::byte*>(pages), 2 * block}, 0);
+    ASSERT_EQ(::mprotect(static_cast<std::byte*>(pages) + block, 4096, PROT_NONE), 0);
+    connection->acknowledge_all();
+    map.mark(0, 2 * block);
+    EXPECT_EQ(other.send_run(lane, map, 0, next), 0);
+    ASSERT_TRUE(other.failure());
+    EXPECT_EQ(other.failure()->code, EFAULT);
+    EXPECT_TRUE(test::contains(other.failure()->text, "65536 of the pool"));
+    EXPECT_EQ(map.count(), 2U);
+    ::munmap(pages, 2 * block);
+}
+
+// The program stores and marks at any moment of a copy, also after the word was copied.
+TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
+    connection->acknowledge_all();
+    constexpr std::uint64_t stores = 1500;
+    constexpr std::size_t at = 2;
+    std::atomic<std::uint64_t> sent = 0;
+    std::atomic<bool> is_over = false;
+    std::thread catch_up([&] {
+        while (!is_over)
+            if (map.next(0) < blocks && sender.send_run(lane, map, 0, next) == 0) {
+                std::uint64_t word = 0;
+                std::memcpy(&word, sender.copies(), sizeof(word));
+                sent = word;
+            }
+    });
+    std::mt19937 random(1);
+    for (std::uint64_t number = 1; number <= stores; ++number) {
+        map.mark(at * block, 1);
+        const auto now = std::chrono::steady_clock::now();
+        const auto moment = now + std::chrono::nanoseconds(random() % 300'000);
+        while (std::chrono::steady_clock::now() < moment)
+            ;
+        std::atomic_ref(words[at * block / 8]).store(number);
+        map.mark(at * block, 1);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (sent != number && std::chrono::steady_clock::now() < end)
+            std::this_thread::yield();
+        ASSERT_EQ(sent, number) << (is_over = true, catch_up.join(), "a store was lost");
+    }
+    is_over = true;
+    catch_up.join();
+}
+
+} // namespace
+} // namespace rpmem::initiator::block_sender
