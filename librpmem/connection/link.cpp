@@ -68,19 +68,25 @@ Link::Link(const PoolArguments& arguments, const Settings& settings, PoolService
     begin_counting();
 }
 
+// Returns nanoseconds since 1970.
+std::uint64_t Link::now() {
+    return static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+}
+
 void Link::begin_counting() {
     PoolFacts& facts = counters_.facts();
     put_text(facts.name, name());
     put_text(facts.lanes_by, current_->facts().description);
     facts.size = arguments_.size;
-    facts.opened = static_cast<std::uint64_t>(
-        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+    facts.opened = facts.state_since = now();
     facts.nanoseconds_of_tick = current_->nanoseconds_of_tick();
 }
 
 void Link::set_state(State next) {
     state_ = next;
     counters_.facts().state = next;
+    counters_.facts().state_since = now();
 }
 
 void Link::count_replayed(std::size_t bytes) {

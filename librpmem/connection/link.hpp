@@ -95,6 +95,7 @@ public:
     // error of a lane that has returned CODE. end() makes the link fail with ERROR.
     Result<std::shared_ptr<Connection>> reach(unsigned number);
     void show_catching_up();
+    void show_behind(std::size_t bytes);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
     void drop_reached();
     void end(const Error& error);
@@ -119,6 +120,7 @@ private:
     using State = LinkState;
 
     void set_state(State next);
+    [[nodiscard]] static std::uint64_t now();
     void begin_counting();
     [[nodiscard]] static bool may_replace(const Connection& connection, const Error& loss);
     // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before hurry().

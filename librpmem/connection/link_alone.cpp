@@ -53,6 +53,11 @@ void Link::show_catching_up() {
         set_state(State::catching_up);
 }
 
+void Link::show_behind(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    counters_.facts().behind_bytes = bytes;
+}
+
 Failure Link::lane_failure(Connection& connection, const FrameLane& lane, int code) {
     if (const auto reason = connection.monitor().reason(connection.explanation_time()))
         return Failure(*reason);
@@ -93,6 +98,7 @@ bool Link::join(const std::shared_ptr<Connection>& connection,
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
     set_state(State::connected);
+    counters_.facts().behind_bytes = 0;
     ++counters_.facts().reconnects;
     counters_.facts().generation = generation_;
     return true;

@@ -59,7 +59,8 @@ private:
     [[nodiscard]] bool is_little_left() const;
     void adjust_pause(std::size_t left);
     void keep_to_rate(std::size_t sent, Clock::time_point began);
-    void log_progress();
+    void show_behind();
+    void report_progress();
     [[nodiscard]] bool is_stopping();
 
     Link& link_;
@@ -84,6 +85,7 @@ private:
     std::size_t sent_ = 0;     // blocks in this session
     Clock::time_point away_{}; // since when the replica is away
     Clock::time_point logged_{};
+    Clock::time_point shown_{};
 };
 
 } // namespace rpmem::initiator

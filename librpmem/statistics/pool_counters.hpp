@@ -62,6 +62,8 @@ struct PoolFacts {
     std::uint64_t reconnects;
     std::uint64_t replayed_bytes;
     std::uint64_t opened;       // nanoseconds since 1970
+    std::uint64_t state_since;  // likewise
+    std::uint64_t behind_bytes; // of the blocks that the target lacks (RPMEM_ON_LOSS=alone)
     double nanoseconds_of_tick; // fixed, so that the latency of a bucket never changes
 };
 
@@ -76,7 +78,7 @@ struct PoolCounterHeader {
 };
 
 inline constexpr std::array<char, 8> counter_magic{'R', 'P', 'M', 'E', 'M', 'C', 'N', 'T'};
-inline constexpr std::uint32_t counter_version = 1;
+inline constexpr std::uint32_t counter_version = 2;
 // The name of the file in /proc/PID/fd, after "/memfd:".
 inline constexpr const char* counter_file_name = "librpmem-statistics";
 inline constexpr std::size_t lanes_begin = 4096;

@@ -27,6 +27,8 @@ Labels labels_of(const PoolSnapshot& pool) {
             {"pid", std::to_string(pool.process)}};
 }
 
+constexpr std::uint64_t nanoseconds_of_second = 1000000000;
+
 constexpr statistics::Metric<PoolSnapshot> metrics[] = {
     {"rpmem_pool_size_bytes", "gauge", "Size of the pool.",
      [](const PoolSnapshot& pool) { return pool.facts.size; }},
@@ -36,6 +38,10 @@ constexpr statistics::Metric<PoolSnapshot> metrics[] = {
      [](const PoolSnapshot& pool) { return pool.facts.generation; }},
     {"rpmem_pool_unconfirmed_bytes", "gauge", "Bytes that were flushed and not yet drained.",
      [](const PoolSnapshot& pool) { return pool.unconfirmed_bytes; }},
+    {"rpmem_pool_behind_bytes", "gauge", "Bytes of the blocks that the target lacks.",
+     [](const PoolSnapshot& pool) { return pool.facts.behind_bytes; }},
+    {"rpmem_pool_state_since_seconds", "gauge", "When the state began, in seconds since the epoch.",
+     [](const PoolSnapshot& pool) { return pool.facts.state_since / nanoseconds_of_second; }},
     {"rpmem_pool_reconnects_total", "counter", "Sessions that took the place of a lost one.",
      [](const PoolSnapshot& pool) { return pool.facts.reconnects; }},
     {"rpmem_pool_replayed_bytes_total", "counter", "Bytes that were sent again after a loss.",

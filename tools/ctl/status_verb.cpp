@@ -19,6 +19,7 @@ namespace {
 
 using initiator::CallKind;
 using initiator::CallSummary;
+using initiator::LinkState;
 using initiator::PoolSnapshot;
 using nlohmann::json;
 
@@ -62,6 +63,8 @@ json json_of(const RunningPool& running) {
             {"pool", printable(initiator::text_in(pool.facts.name))},
             {"transport", printable(initiator::text_in(pool.facts.lanes_by))},
             {"state", state_of(pool)},
+            {"state_since", pool.facts.state_since / nanoseconds_of_second},
+            {"behind_bytes", pool.facts.behind_bytes},
             {"size", pool.facts.size},
             {"lanes", pool.facts.lane_count},
             {"generation", pool.facts.generation},
@@ -84,6 +87,14 @@ std::string describe(const RunningPool& running, double seconds) {
         running.program, printable(initiator::text_in(pool.facts.name)), state_of(pool),
         pool.facts.generation, pool.facts.lane_count,
         printable(initiator::text_in(pool.facts.lanes_by)), size_text(pool.facts.size), age);
+    if (pool.facts.state != LinkState::connected)
+        text += fmt::format(
+            "  {} for {} s{}\n", state_of(pool),
+            static_cast<std::uint64_t>(std::time(nullptr)) -
+                pool.facts.state_since / nanoseconds_of_second,
+            pool.facts.behind_bytes > 0
+                ? fmt::format("; the target lacks up to {}", size_text(pool.facts.behind_bytes))
+                : std::string());
     text += fmt::format("  {:<14}{:>12}{:>12}{:>11}{:>11}{:>11}{:>11}\n", "call",
                         seconds > 0 ? "calls/s" : "calls", seconds > 0 ? "bytes/s" : "bytes", "p50",
                         "p99", "p99.9", "longest");

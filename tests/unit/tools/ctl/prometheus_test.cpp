@@ -25,6 +25,8 @@ PoolSnapshot some_pool() {
     pool.facts.nanoseconds_of_tick = 2;
     pool.facts.state = LinkState::reconnecting;
     pool.facts.reconnects = 3;
+    pool.facts.behind_bytes = 65536;
+    pool.facts.state_since = 1600000000123456789;
     pool.unconfirmed_bytes = 5;
     CallTotals& persists = pool.of[static_cast<unsigned>(CallKind::persist)];
     persists.bytes = 640;
@@ -55,6 +57,8 @@ TEST(Metrics, SayWhatWasCounted) {
     };
     EXPECT_EQ(of("rpmem_pool_reconnects_total", ""), 3);
     EXPECT_EQ(of("rpmem_pool_unconfirmed_bytes", ""), 5);
+    EXPECT_EQ(of("rpmem_pool_behind_bytes", ""), 65536);
+    EXPECT_EQ(of("rpmem_pool_state_since_seconds", ""), 1600000000);
     EXPECT_EQ(of("rpmem_pool_state", R"(,state="reconnecting")"), 1);
     EXPECT_EQ(of("rpmem_pool_state", R"(,state="connected")"), 0);
     EXPECT_EQ(of("rpmem_pool_call_bytes_total", R"(,call="persist")"), 640);
