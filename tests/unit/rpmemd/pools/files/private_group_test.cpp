@@ -3,6 +3,7 @@
 // group(5), and what it may do, on a real file in a child with the rights of a real account. The
 // tests fail if a user of Debian 13 (umask 002) has to change the mode of each new file, or if a
 // group that another account can use may write to a pool.
+#include "common/base/unique_fd.hpp"
 #include "rpmemd/pools/files/owner_and_mode.hpp"
 #include "rpmemd/pools/files/private_group.hpp"
 #include "tests/support/expect.hpp"
