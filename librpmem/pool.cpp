@@ -64,11 +64,10 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     RPMEM_TRY(connection->connect(in_band));
     facts_ = connection->facts();
     host_ = connection->host();
-    const bool keeps_lane = settings_.on_loss == OnLoss::alone;
-    lanes_ = LaneSet(connection->lanes().lanes() - (keeps_lane ? 1 : 0));
+    RPMEM_ASSIGN(const unsigned granted, lanes_for_program(*connection, services.log));
+    lanes_ = LaneSet(granted);
     unconfirmed_.resize(lanes());
     RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));
-    RPMEM_TRY(prepare_to_go_alone(*connection));
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
@@ -204,11 +203,7 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
         return done;
     }
     equalizer_->finish();
-    // A replica that differs would never be equal by what this program writes from now on.
-    if (catch_up_ && equalizer_->is_equal())
-        link_->go_on_alone(
-            [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); });
-    return {};
+    return go_on_alone(call, bound);
 }
 
 Result<> Pool::compare_and_send(const char* call, unsigned lane, CallBound& bound) {
@@ -322,11 +317,11 @@ Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
 
 Result<> Pool::close() {
     in_children_.reset();
-    commit();
     link_->hurry(close_time);
     CallBound bound;
     if (closes_alone(close_time))
         return {};
+    commit();
     Result<> drained = look("rpmem_close", bound).map([](const auto&) {});
     for (unsigned lane = 0; lane < lanes() && drained; ++lane)
         if (has_unacknowledged(lane))

@@ -2,40 +2,66 @@
 // The part of Pool for RPMEM_ON_LOSS=alone: what open and close do, see Replica.
 #include "librpmem/pool.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::initiator {
 
-// One lane more than the application has. A target that cannot store the state, or an initiator
-// that would not compare, could not notice later that the replica lacks calls.
-Result<> Pool::prepare_to_go_alone(Connection& connection) {
-    if (settings_.on_loss != OnLoss::alone || first_writable_ == nothing_writable)
-        return {};
-    if (settings_.equalize == Equalize::no)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "RPMEM_ON_LOSS=alone needs RPMEM_EQUALIZE=auto or yes, because the replica may "
-                    "lack calls of the session before; it is no");
-    if (lanes() == 0)
+// Returns how many lanes the application gets. With RPMEM_ON_LOSS=alone, the thread that catches up
+// has the last one. Open does not fail because the program cannot go on alone: pmempool sync
+// deletes a replica that it cannot open.
+Result<unsigned> Pool::lanes_for_program(Connection& connection, const Log& log) {
+    const unsigned granted = connection.lanes().lanes();
+    if (settings_.on_loss != OnLoss::alone)
+        return granted;
+    const unsigned asked = std::max(arguments_.lanes - 1, 1U);
+    if (first_writable_ == nothing_writable)
+        return std::min(granted, asked);
+    if (!connection.session().agreement().compare)
+        return fail(ErrorClass::target_refused, ENOTSUP,
+                    "rpmemd on {} cannot store that the replica may lack calls (capability {:#x}), "
+                    "so RPMEM_ON_LOSS=alone is not possible; update it, or use RPMEM_ON_LOSS=fail",
+                    host_, wire::capability_compare);
+    if (const std::string why = equalizer_->why_not_alone(); !why.empty()) {
+        CatchUp::log_no_effect(log, equalizer_->name(), why);
+        return std::min(granted, asked);
+    }
+    if (granted < 2)
         return fail(ErrorClass::target_refused, ENOTSUP,
                     "RPMEM_ON_LOSS=alone needs a lane for itself and one for the program, and {} "
-                    "and RPMEM_MAX_NLANES allow 1 lane",
-                    host_);
-    RPMEM_TRY(connection.session().set_replica_state(wire::ReplicaState::may_go_alone));
-    replica_ = std::make_unique<Replica>(size_of_pool(), lanes());
-    return {};
+                    "and RPMEM_MAX_NLANES allow {}",
+                    host_, granted);
+    replica_ = std::make_unique<Replica>(size_of_pool(), granted - 1);
+    return granted - 1;
 }
 
 Result<> Pool::start_catch_up(const Log& log) {
     if (!replica_)
         return {};
-    catch_up_ = std::make_unique<CatchUp>(
-        *link_, *replica_,
-        CatchUp::Terms{.memory = {arguments_.address, arguments_.size},
-                       .first_writable = first_writable_,
-                       .lane = lanes(),
-                       .name = fmt::format("{}:{}", arguments_.target, arguments_.pool_set)},
-        settings_, log);
+    catch_up_ =
+        std::make_unique<CatchUp>(*link_, *replica_,
+                                  CatchUp::Terms{.memory = {arguments_.address, arguments_.size},
+                                                 .first_writable = first_writable_,
+                                                 .lane = lanes(),
+                                                 .name = equalizer_->name()},
+                                  settings_, log);
     return catch_up_->start();
+}
+
+// After the comparison: a replica that differs would never be equal by what this program writes
+// from now on. The record of the target says so before a call can go on alone, because later nobody
+// can tell the target.
+Result<> Pool::go_on_alone(const char* call, CallBound& bound) {
+    if (!catch_up_)
+        return {};
+    if (const std::string why = equalizer_->why_not_alone(); !why.empty()) {
+        catch_up_->log_no_effect(why);
+        return {};
+    }
+    RPMEM_TRY(set_replica_state(call, wire::ReplicaState::may_go_alone, bound));
+    link_->go_on_alone(
+        [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); });
+    return {};
 }
 
 // Returns true if the pool is closed without the target. Its record says that the session was not

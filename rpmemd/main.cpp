@@ -10,6 +10,7 @@
 #include "rpmemd/pool_options.hpp"
 #include "rpmemd/pools/pool.hpp"
 #include "rpmemd/probe.hpp"
+#include "rpmemd/registry/find_record.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/session/control_loop.hpp"
 #include "rpmemd/session/handshake.hpp"
@@ -66,8 +67,12 @@ int remove(const target::Configuration& configuration, Log& log) {
     if (state)
         options.header_copies = state->fd();
     const auto removed =
-        target::remove_pool(options, *configuration.remove,
-                            {configuration.force, configuration.remove_pool_set, say}, log);
+        target::check_removal(options, *configuration.remove, state ? &*state : nullptr)
+            .and_then([&] {
+                return target::remove_pool(
+                    options, *configuration.remove,
+                    {configuration.force, configuration.remove_pool_set, say}, log);
+            });
     const int status = removed ? EXIT_SUCCESS : removed.error().code;
     if (!removed) {
         log.error("{}", removed.error().text);

@@ -205,7 +205,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     lock.unlock();
     auto next = try_or_give_up(*lost, loss, bound);
     lock.lock();
-    if (state_ != State::reconnecting)
+    if (state_ != State::reconnecting || current_ != lost)
         return; // a call that waited has given up
     if (!next)
         return give_up(std::move(next).error());

@@ -98,6 +98,9 @@ public:
     void show_behind(std::size_t bytes);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
     void drop_reached();
+    // After join(): stores in the record of the target that it is in sync. Returns whether it is
+    // stored, or never will be.
+    [[nodiscard]] bool record_in_sync();
     void end(const Error& error);
     // Makes the session the current one if COMMIT returns true. COMMIT is called under the mutex of
     // the link, so no call sees the one without the other. Returns what COMMIT has returned.

@@ -21,8 +21,8 @@ Link::WithoutTarget Link::without_target(const Error& error) {
         return WithoutTarget::ends;
     const bool is_violation = error.kind == ErrorClass::target_refused &&
                               (error.code == EBADMSG || error.code == ECONNRESET);
-    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::caller_fault ||
-        is_violation)
+    const bool is_unreadable = error.kind == ErrorClass::caller_fault && error.code == EFAULT;
+    if (error.kind == ErrorClass::medium_failed || is_unreadable || is_violation)
         return WithoutTarget::goes_on_for_ever;
     return WithoutTarget::goes_on;
 }
@@ -79,6 +79,18 @@ void Link::drop_reached() {
     lock.unlock(); // to destroy a connection takes time
     if (dropped)
         dropped->cut();
+}
+
+bool Link::record_in_sync() {
+    std::unique_lock lock(mutex_);
+    const auto connection = current_;
+    if (state_ == State::failed || is_away())
+        return true; // it is stored after the next join, or by nobody
+    if (state_ != State::connected || connection->monitor().lost())
+        return false;
+    lock.unlock();
+    const auto stored = connection->session().set_replica_state(wire::ReplicaState::in_sync);
+    return stored || stored.error().kind == ErrorClass::target_refused;
 }
 
 void Link::end(const Error& error) {

@@ -90,7 +90,8 @@ Result<> Link::lose(Connection& connection, Error error, const CallBound& bound)
         (is_late && connection.can_resume() && !connection.session().is_silent()))
         error.kind = ErrorClass::target_refused;
     connection.monitor().declare_lost(error);
-    if (error.code == ETIMEDOUT && !may_replace(connection, error))
+    if (error.code == ETIMEDOUT && !may_replace(connection, error) &&
+        settings_.on_loss != OnLoss::alone)
         return Failure(std::move(error));
     return {};
 }

@@ -30,27 +30,49 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     return copy;
 }
 
+namespace {
+
+// Marks the blocks from FIRST to NEXT again, unless they became durable. Also if an exception
+// leaves the function.
+class MarkAgain {
+public:
+    MarkAgain(BlockMap& map, std::size_t first, const std::size_t& next)
+        : map_(map), first_(first), next_(next) {}
+    ~MarkAgain() {
+        for (std::size_t block = first_; !are_durable_ && block < next_; ++block)
+            map_.mark(block * digest_block, 1);
+    }
+    MarkAgain(const MarkAgain&) = delete;
+    MarkAgain& operator=(const MarkAgain&) = delete;
+    void are_durable() { are_durable_ = true; }
+
+private:
+    BlockMap& map_;
+    std::size_t first_;
+    const std::size_t& next_;
+    bool are_durable_ = false;
+};
+
+} // namespace
+
 int BlockSender::send_run(FrameLane& lane, BlockMap& map, std::size_t from, std::size_t& next) {
     const std::size_t first = map.next(from);
-    std::size_t count = 0;
     std::size_t length = 0;
-    while (count < max_run && first + count < map.blocks() &&
-           map.next(first + count) == first + count) {
-        map.clear(first + count);
-        const std::size_t size = copy(first + count, count).size();
-        ++count;
+    next = first;
+    MarkAgain guard(map, first, next);
+    while (next - first < max_run && next < map.blocks() && map.next(next) == next) {
+        map.clear(next);
+        ++next;
+        const std::size_t size = copy(next - 1, next - 1 - first).size();
         if (size == 0)
-            break;
+            return 0;
         length += size;
     }
-    next = first + count;
     const std::size_t begin = first == 0 ? first_writable_ : 0;
-    const int code = failure_ ? 0
-                              : lane.persist_copy({copies_.get() + begin, length - begin},
-                                                  first * digest_block + begin);
-    if (code != 0 || failure_)
-        for (std::size_t block = first; block < next; ++block)
-            map.mark(block * digest_block, 1);
+    const int code =
+        lane.persist_copy({copies_.get() + begin, length - begin}, first * digest_block + begin);
+    if (code == 0)
+        guard.are_durable();
     return code;
 }
 

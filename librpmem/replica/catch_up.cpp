@@ -21,13 +21,24 @@ using wire::digest_block;
 constexpr std::chrono::seconds show_interval(1);
 
 // The join begins when the rest takes no longer than this at the rate of the last pass. Calls may
-// wait Replica::max_gate_time, and the record of the target takes its part of that.
+// wait Replica::gate_time().
 constexpr double max_rest = 0.025; // seconds
 
 // After so many passes that left no less than the pass before, calls are slowed down.
 constexpr unsigned max_not_shrunk = 3;
+
+// After so many answers in a row that the pool has a newer owner, the target has one.
+constexpr unsigned min_stale_tries = 3;
+
+// A join that was ended by a call is tried again with twice the time.
+constexpr milliseconds max_gate_time(1000);
+
 constexpr microseconds min_call_pause(16);
 constexpr microseconds max_call_pause(1000);
+
+std::string size_of(std::size_t blocks) {
+    return fmt::format("{} KiB", blocks * (digest_block / 1024));
+}
 
 milliseconds since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
@@ -48,15 +59,19 @@ void CatchUp::leave(const Error& why, bool has_failed) {
     replica_.leave_to(has_failed ? ReplicaState::failed : ReplicaState::away);
     log_.error("{}: {}; the program goes on without its replica (RPMEM_ON_LOSS=alone){}",
                terms_.name, why.text,
-               has_failed ? ", which must be repaired" : " and connects to it again meanwhile");
+               has_failed ? ". It does not try again before the program is started again"
+                          : ", and keeps trying to reconnect");
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
 }
 
 bool CatchUp::await_in_sync(milliseconds time) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time,
-                             [this] { return replica_.state() == ReplicaState::in_sync; });
+    const auto is_decided = [this] {
+        const ReplicaState state = replica_.state();
+        return state == ReplicaState::in_sync || state == ReplicaState::failed;
+    };
+    return changed_.wait_for(lock, time, is_decided) && replica_.state() == ReplicaState::in_sync;
 }
 
 void CatchUp::stop() {
@@ -70,6 +85,8 @@ void CatchUp::stop() {
     }
     if (thread_.joinable())
         thread_.join();
+    if (std::exchange(owes_record_, false))
+        static_cast<void>(link_.record_in_sync());
 }
 
 bool CatchUp::is_stopping() {
@@ -80,24 +97,45 @@ bool CatchUp::is_stopping() {
 void CatchUp::run() {
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
-        if (replica_.state() != ReplicaState::away) {
-            changed_.wait(
-                lock, [this] { return is_stopping_ || replica_.state() == ReplicaState::away; });
-            pause_ = settings_.reconnect_delay;
-            tries_ = 0;
-            away_ = Clock::now();
+        if (replica_.state() == ReplicaState::away) {
+            lock.unlock();
+            show_behind();
+            try_once();
+            show_behind();
+            lock.lock();
+            if (replica_.state() == ReplicaState::away)
+                wait(lock, with_jitter(std::exchange(pause_, std::min(2 * pause_, max_pause))));
             continue;
         }
-        lock.unlock();
-        show_behind();
-        try_once();
-        show_behind();
-        lock.lock();
-        if (replica_.state() != ReplicaState::away || is_stopping_)
+        if (owes_record_) {
+            lock.unlock();
+            owes_record_ = !link_.record_in_sync();
+            lock.lock();
+            wait(lock, show_interval);
             continue;
-        changed_.wait_for(lock, with_jitter(pause_), [this] { return is_stopping_; });
-        pause_ = std::min(2 * pause_, max_pause);
+        }
+        if (replica_.state() == ReplicaState::failed) {
+            lock.unlock();
+            show_behind();
+            lock.lock();
+            wait(lock, progress_interval);
+            continue;
+        }
+        changed_.wait(lock, [this] { return is_stopping_ || replica_.lacks_calls(); });
+        begin_absence();
     }
+}
+
+void CatchUp::wait(std::unique_lock<std::mutex>& lock, Clock::duration time) {
+    changed_.wait_for(lock, time, [this] { return is_stopping_; });
+}
+
+void CatchUp::begin_absence() {
+    pause_ = settings_.reconnect_delay;
+    tries_ = 0;
+    stale_tries_ = 0;
+    gate_time_ = Replica::min_gate_time;
+    away_ = logged_ = Clock::now();
 }
 
 // Without memory this attempt has failed.
@@ -105,48 +143,55 @@ void CatchUp::try_once() try {
     auto connection = link_.reach(++tries_);
     if (!connection)
         return handle_failure(connection.error());
-    {
-        const std::lock_guard lock(mutex_);
-        connection_ = *connection;
-    }
+    stale_tries_ = 0;
+    use(*connection);
     Result<> done = is_stopping() ? Result<>() : catch_up(*connection);
-    {
-        const std::lock_guard lock(mutex_);
-        connection_.reset();
-        changed_.notify_all();
-    }
+    use(nullptr);
     if (done)
         return;
     link_.drop_reached();
-    replica_.slow_down({});
     // The session knows best why it was lost.
     if (const auto loss = (*connection)->monitor().reason(milliseconds(0)))
         done = Failure(*loss);
     if (!is_stopping())
         handle_failure(done.error());
 } catch (const std::exception& exception) {
-    const std::lock_guard lock(mutex_);
-    connection_.reset();
+    use(nullptr);
     link_.drop_reached();
-    replica_.leave_to(ReplicaState::away);
+    leave_session();
+}
+
+// CONNECTION is what stop() ends.
+void CatchUp::use(std::shared_ptr<Connection> connection) {
+    const std::lock_guard lock(mutex_);
+    connection_ = std::move(connection);
+    changed_.notify_all();
+}
+
+// A replica that has joined meanwhile is left as it is.
+void CatchUp::leave_session() {
+    replica_.slow_down({});
+    static_cast<void>(replica_.change(ReplicaState::joining, ReplicaState::away) ||
+                      replica_.change(ReplicaState::catching_up, ReplicaState::away));
 }
 
 void CatchUp::handle_failure(const Error& error) {
-    switch (Link::without_target(error)) {
-    case Link::WithoutTarget::ends:
+    leave_session();
+    // The target also says ESTALE while another initiator has the pool that will be refused, and to
+    // a call of this program that still reconnects. So it has to say it again.
+    stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
+    const auto next = Link::without_target(error);
+    if (next == Link::WithoutTarget::ends && stale_tries_ % min_stale_tries == 0) {
         link_.end(error);
-        replica_.leave_to(ReplicaState::stale);
-        return;
-    case Link::WithoutTarget::goes_on_for_ever:
-        return leave(error, true);
-    case Link::WithoutTarget::goes_on:
-        replica_.leave_to(ReplicaState::away);
+        return replica_.leave_to(ReplicaState::stale);
     }
+    if (next == Link::WithoutTarget::goes_on_for_ever)
+        return leave(error, true);
     if (Clock::now() - logged_ < progress_interval)
         return;
     logged_ = Clock::now();
-    log_.error("{}: the replica has been away for {} s, and lacks {} MiB: {}", terms_.name,
-               since(away_).count() / 1000, mebibytes_of(replica_.map().count()), error.text);
+    log_.error("{}: the replica has been away for {} s, and lacks {}: {}", terms_.name,
+               since(away_).count() / 1000, size_of(replica_.map().count()), error.text);
 }
 
 Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
@@ -156,8 +201,8 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
     RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
     replica_.change(ReplicaState::away, ReplicaState::catching_up);
     link_.show_catching_up();
-    log_.warning("{}: the replica catches up after {} ms; it lacks {} MiB", terms_.name,
-                 since(away_).count(), mebibytes_of(left_));
+    log_.warning("{}: the replica is catching up after {} ms; it lacks {}", terms_.name,
+                 since(away_).count(), size_of(left_));
     RPMEM_ASSIGN(FrameLane* const lane,
                  connection->lanes().use_lane(terms_.lane, settings_.connect_timeout));
     while (true) {
@@ -168,8 +213,8 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
         RPMEM_ASSIGN(const bool has_joined, join(connection, *lane));
         if (has_joined)
             return {};
-        // The record may say that the replica is in sync.
-        RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
+        if (replica_.state() != ReplicaState::catching_up)
+            return fail(ErrorClass::link_lost, ECANCELED, "the replica is no longer catching up");
     }
 }
 
@@ -197,23 +242,27 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
     return {};
 }
 
+// The record of the target follows after the gate has opened, because it takes longer. Until then
+// it says that the replica is catching up, which is on the safe side.
 Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameLane& lane) {
+    replica_.set_gate_time(gate_time_);
+    gate_time_ = std::min(2 * gate_time_, max_gate_time);
     const auto began = Clock::now();
-    if (!replica_.close_gate(Replica::max_gate_time))
+    if (!replica_.close_gate(replica_.gate_time()))
         return false;
     RPMEM_TRY(send_marked(*connection, lane));
-    RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::in_sync));
-    const bool has_joined = link_.join(connection, [this] {
-        return replica_.change(ReplicaState::joining, ReplicaState::in_sync);
-    });
-    if (!has_joined)
+    if (!link_.join(connection, [this] {
+            return replica_.change(ReplicaState::joining, ReplicaState::in_sync);
+        }))
         return false;
+    const auto waited = since(began);
     replica_.slow_down({});
     sender_.release();
+    owes_record_ = !link_.record_in_sync();
     // At the level of the line that said that the program goes on without it.
-    log_.error("{}: the replica is in sync again after {} ms; {} MiB were sent, and calls waited "
-               "for at most {} ms",
-               terms_.name, since(away_).count(), mebibytes_of(sent_), since(began).count());
+    log_.error("{}: the replica is in sync again, after {} ms; {} were sent, and calls waited for "
+               "at most {} ms",
+               terms_.name, since(away_).count(), size_of(sent_), waited.count());
     return true;
 }
 
@@ -246,10 +295,14 @@ void CatchUp::keep_to_rate(std::size_t sent, Clock::time_point began) {
                         [this] { return is_stopping_; });
 }
 
+void CatchUp::log_no_effect(const Log& log, const std::string& pool, const std::string& why) {
+    log.error("{}: RPMEM_ON_LOSS=alone has no effect, and calls fail as with fail: {}", pool, why);
+}
+
 void CatchUp::log_closed_alone() const {
-    log_.error("{}: the pool is closed without its replica, which lacks {} MiB; the next session "
-               "compares both before it writes",
-               terms_.name, mebibytes_of(replica_.map().count()));
+    log_.error("{}: the pool is closed without its replica, which lacks {}; the next session that "
+               "can open the replica compares both before it writes",
+               terms_.name, size_of(replica_.map().count()));
 }
 
 // A pool that has joined meanwhile lacks nothing.
@@ -265,8 +318,8 @@ void CatchUp::report_progress() {
     if (Clock::now() - logged_ < progress_interval)
         return;
     logged_ = Clock::now();
-    log_.warning("{}: the replica catches up: {} MiB were sent, {} MiB are left{}", terms_.name,
-                 mebibytes_of(sent_), mebibytes_of(replica_.map().count()),
+    log_.warning("{}: the replica catches up: {} were sent, {} are left{}", terms_.name,
+                 size_of(sent_), size_of(replica_.map().count()),
                  replica_.pause().count() > 0
                      ? fmt::format("; the program writes faster than they are sent, so its calls "
                                    "are slowed down by {} us",

@@ -42,6 +42,9 @@ public:
     void leave(const Error& why, bool has_failed);
     // Waits until the replica is in sync, for at most TIME. Returns whether it is.
     [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
+    // For a pool that must not go on without its replica.
+    static void log_no_effect(const Log& log, const std::string& pool, const std::string& why);
+    void log_no_effect(const std::string& why) const { log_no_effect(log_, terms_.name, why); }
     // For a pool that is closed while the replica is away.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit.
@@ -51,7 +54,11 @@ private:
     using Clock = std::chrono::steady_clock;
 
     void run();
+    void wait(std::unique_lock<std::mutex>& lock, Clock::duration time);
+    void begin_absence();
     void try_once();
+    void use(std::shared_ptr<Connection> connection);
+    void leave_session();
     void handle_failure(const Error& error);
     [[nodiscard]] Result<> catch_up(const std::shared_ptr<Connection>& connection);
     [[nodiscard]] Result<> send_marked(Connection& connection, FrameLane& lane);
@@ -79,6 +86,9 @@ private:
     // Used by the thread only.
     std::chrono::milliseconds pause_{};
     unsigned tries_ = 0;
+    unsigned stale_tries_ = 0; // attempts in a row that the target has refused with ESTALE
+    std::chrono::milliseconds gate_time_{}; // of the next join
+    bool owes_record_ = false; // the record of the target still says that it is catching up
     double rate_ = 0;          // bytes per second of the last pass
     std::size_t left_ = 0;     // blocks after the pass before
     unsigned not_shrunk_ = 0;  // passes in a row after which no less was left

@@ -67,8 +67,7 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     set_state(State::pending);
 }
 
-// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so,
-// also with RPMEM_ON_LOSS=alone.
+// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so.
 bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& settings) {
     const std::size_t first_bytes = std::min(memory_.size(), digest_block);
     if (is_readable(memory_.first(first_bytes)))
@@ -76,7 +75,7 @@ bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& setting
     if (image_ && std::memcmp(image_->poolset_uuid.data(), pool.attributes.poolset_uuid,
                               image_->poolset_uuid.size()) != 0)
         image_.reset();
-    return image_ || settings.equalize == Equalize::yes || settings.on_loss == OnLoss::alone;
+    return image_ || settings.equalize == Equalize::yes;
 }
 
 // The default log level shows what an operator has to do, and what may delay a call.
@@ -119,10 +118,10 @@ Result<> Equalizer::may_open() const {
                     "source with rpmemctl push",
                     describe_time(target_.catching_up_since), why);
     return fail(ErrorClass::target_refused, ESTALE,
-                "the replica may lack calls that returned 0, because its program may have gone on "
-                "without it since {} (RPMEM_ON_LOSS=alone); {}. Run that program again, make the "
-                "replica equal to its source with rpmemctl push, or open it as it is with "
-                "RPMEM_EQUALIZE=no",
+                "the replica may lack calls that returned 0, because the session that began {} "
+                "could go on without it (RPMEM_ON_LOSS=alone) and was not closed; {}. Run the "
+                "program of that session again, make the replica equal to its source with rpmemctl "
+                "push, or open it as it is with RPMEM_EQUALIZE=no",
                 describe_time(target_.alone_since), why);
 }
 
@@ -140,7 +139,7 @@ void Equalizer::look_at_machine() {
         return both;
     });
     if (!found) {
-        missing_proof_ = found.error().text;
+        missing_proof_ = record_problem_ = found.error().text;
         has_record_ = true; // perhaps
         return;
     }
@@ -156,6 +155,7 @@ void Equalizer::look_at_machine() {
 void Equalizer::store_record(const InitiatorRecord& record) {
     const auto stored =
         within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
+    record_problem_ = stored ? std::string() : stored.error().text;
     is_write_unfinished_ = is_write_unfinished_ || (!stored && stored.error().code == ETIMEDOUT);
     if (!stored)
         log_.warning("{}: if this session is lost, a later one cannot prove that it may make the "
@@ -285,8 +285,25 @@ void Equalizer::store_present_record() {
     if (!may_send() && !must_compare() && !image_ && has_record_)
         return;
     auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
-    if (files && !is_read_into_)
+    if (!files)
+        record_problem_ = files.error().text;
+    else if (!is_read_into_)
         store_record({target_.id, target_.epoch, target_.epoch, std::move(*files)});
+}
+
+std::string Equalizer::why_not_alone() const {
+    if (equalize_ == Equalize::no)
+        return "RPMEM_EQUALIZE=no";
+    if (state_.load() == State::off)
+        return "the memory of this process is not known to hold the whole pool "
+               "(RPMEM_EQUALIZE=yes states that)";
+    if (is_pending())
+        return {};
+    if (!is_equal_)
+        return "the replica differs from the memory of this process";
+    if (!record_problem_.empty())
+        return "a later session could not prove that its memory is the source: " + record_problem_;
+    return {};
 }
 
 void Equalizer::forget() {

@@ -59,6 +59,7 @@ public:
     // While it is true, a call that writes has to compare() and finish() first, under the mutex.
     [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
     [[nodiscard]] std::mutex& mutex() { return mutex_; }
+    [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
     // Whether the replica may be behind.
     [[nodiscard]] bool must_compare() const {
@@ -79,8 +80,10 @@ public:
     // The replica is equal now, if it was not before, or stays as it is. Stores the record of this
     // machine and logs the result.
     void finish();
-    // Whether the replica has everything that this memory has, after finish().
-    [[nodiscard]] bool is_equal() const { return is_equal_; }
+    // Returns why the program must not go on without the replica (RPMEM_ON_LOSS=alone), or an empty
+    // string: a later session has to know that the replica lacks calls, and be able to prove that
+    // its memory has them. Call it before the first write, or after finish().
+    [[nodiscard]] std::string why_not_alone() const;
 
     // Call it before a read of the replica into DESTINATION. Fails if the record of this machine
     // cannot be erased.
@@ -126,7 +129,9 @@ private:
     std::vector<LocalFile> files_; // empty if they are unknown
     bool has_record_ = false;      // this machine has a record, whatever it proves
     bool is_write_unfinished_ = false;
-    bool is_equal_ = false;
+    bool is_equal_ = false; // after finish()
+    // Why this machine has no record of this session. A record that proves nothing is kept.
+    std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
     std::size_t compared_ = 0; // blocks

@@ -54,7 +54,7 @@ bool Replica::begin_mark(Lane& lane) {
 void Replica::await_join() {
     std::unique_lock lock(mutex_);
     const auto is_over = [this] { return state() != ReplicaState::joining; };
-    if (joined_.wait_for(lock, max_gate_time, is_over))
+    if (joined_.wait_for(lock, gate_time(), is_over))
         return;
     ReplicaState joining = ReplicaState::joining;
     state_.compare_exchange_strong(joining, ReplicaState::catching_up);

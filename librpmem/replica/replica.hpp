@@ -6,8 +6,8 @@
 //   in_sync      | away         | a call has given up on the lost session
 //   away         | catching_up  | a session is open, and the record of the target says so
 //   catching_up  | joining      | little is left to send, and calls wait until it is sent
-//   joining      | in_sync      | everything is durable there, and the record of the target says so
-//   joining      | catching_up  | a call is in the way, or has waited for max_gate_time
+//   joining      | in_sync      | everything is durable there; the record of the target follows
+//   joining      | catching_up  | a call is in the way, or has waited for gate_time()
 //   catching_up, | away         | that session is lost
 //   joining      |              |
 //   any          | failed       | the medium of the target has failed, or this memory is unreadable
@@ -37,8 +37,10 @@ enum class ReplicaState { in_sync, away, catching_up, joining, failed, stale };
 
 class Replica {
 public:
-    // Calls wait at most so long for a join.
-    static constexpr std::chrono::milliseconds max_gate_time{50};
+    // Calls wait at most gate_time() for a join: 50 ms, unless the link is slower.
+    static constexpr std::chrono::milliseconds min_gate_time{50};
+    [[nodiscard]] std::chrono::milliseconds gate_time() const { return gate_time_; }
+    void set_gate_time(std::chrono::milliseconds time) { gate_time_ = time; }
 
     Replica(std::size_t pool_size, unsigned lanes)
         : map_(pool_size), lane_count_(lanes), lanes_(std::make_unique<Lane[]>(lanes)) {}
@@ -80,6 +82,7 @@ private:
     unsigned lane_count_;
     std::unique_ptr<Lane[]> lanes_;
     std::atomic<std::chrono::microseconds> pause_{};
+    std::atomic<std::chrono::milliseconds> gate_time_ = min_gate_time;
     std::mutex mutex_; // for the condition variable only
     std::condition_variable joined_;
 };

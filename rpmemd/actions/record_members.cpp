@@ -4,39 +4,14 @@
 #include "common/base/hex.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
-#include "rpmemd/registry/pool_files.hpp"
-#include "rpmemd/registry/state_file.hpp"
+#include "rpmemd/registry/find_record.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <cerrno>
 
 namespace rpmem::target {
 namespace {
 
 using nlohmann::json;
-
-Result<std::optional<PoolRecord>> record_in_state(const ActionContext& context,
-                                                  const PoolFacts& pool) {
-    if (!context.state || !pool.first_part)
-        return std::nullopt;
-    RPMEM_ASSIGN(const auto name, pool_file_name(*pool.first_part));
-    auto file = StateFile::open(*context.state, name);
-    if (!file)
-        return file.error().code == ENOENT ? Result<std::optional<PoolRecord>>(std::nullopt)
-                                           : Failure(file.error());
-    return file->read<PoolRecord>();
-}
-
-Result<std::optional<PoolRecord>> record_of(const ActionContext& context, const PoolFacts& pool) {
-    if (!pool.attribute && pool.attribute.error().code == ENOTSUP)
-        return record_in_state(context, pool);
-    RPMEM_TRY(pool.attribute);
-    if (!*pool.attribute)
-        return std::nullopt;
-    RPMEM_ASSIGN(auto record, decode_attribute(**pool.attribute));
-    return std::optional(std::move(record));
-}
 
 // If the last claim was not closed and no daemon holds it, the pool may be behind since the claim
 // began.
@@ -59,7 +34,7 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
     json members = {{"last_writer", nullptr},       {"behind_since", nullptr},
                     {"catching_up_since", nullptr}, {"alone_since", nullptr},
                     {"medium_failure", ""},         {"record_problem", ""}};
-    const auto record = record_of(context, pool);
+    const auto record = find_record(pool, context.state ? &*context.state : nullptr);
     members.update(claim_members(record ? record->value_or(PoolRecord{}) : PoolRecord{}));
     if (!record)
         members["record_problem"] = printable(record.error().text);

@@ -61,8 +61,8 @@ std::string describe_catching_up(const PoolRecord& record) {
 }
 
 std::string describe_alone(const PoolRecord& record) {
-    return fmt::format("{} may have gone on without it (RPMEM_ON_LOSS=alone) since {}, and it was "
-                       "not made equal since",
+    return fmt::format("the session of {} that began {} could go on without it "
+                       "(RPMEM_ON_LOSS=alone), and was not closed",
                        describe(record.initiator), describe_time(record.alone_since));
 }
 

@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 class Alone : public PoolTest {
 protected:
+    Alone() : PoolTest(8, Memory::of_a_file) {}
     [[nodiscard]] int persist_all(RPMEMpool* pool) const {
         return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
     }
@@ -32,6 +33,15 @@ protected:
         ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
         set_command("echo closed for a while >&2; exit 127");
+    }
+    [[nodiscard]] bool record_says(const char* name) const {
+        std::array<char, 4096> value{};
+        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
+                             value.size() - 1),
+                  0);
+        const std::string text = value.data();
+        const std::size_t at = text.find(std::string("\"") + name + "\":");
+        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
     // Waits until reads are served again, which they are after the join.
     static testing::AssertionResult joins(RPMEMpool* pool) {
@@ -174,27 +184,19 @@ TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
     for (int i = 0; i < 500 && !contains(library_log(), "cannot be read by this process"); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_TRUE(contains(library_log(), "2097152 of the pool"));
-    EXPECT_TRUE(contains(library_log(), "which must be repaired"));
+    EXPECT_TRUE(contains(library_log(), "does not try again"));
     ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_READ | PROT_WRITE), 0);
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     std::byte byte{};
     EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    EXPECT_TRUE(failed(open(local, 1), ESTALE, "it was catching up"));
+    LocalPool other(local.size());
+    EXPECT_TRUE(failed(open(other, 1), ESTALE, "it was catching up"));
 }
 
 // With an RPMEM_CATCH_UP_RATE of 1.5 MB/s, 8 MiB take 5.6 s.
 class AloneSlowly : public Alone {
 protected:
-    [[nodiscard]] bool record_says(const char* name) const {
-        std::array<char, 4096> value{};
-        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
-                             value.size() - 1),
-                  0);
-        const std::string text = value.data();
-        const std::size_t at = text.find(std::string("\"") + name + "\":");
-        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
-    }
     // Waits for at most 20 s.
     [[nodiscard]] bool gets_inconsistent() const {
         for (int i = 0; i < 1000 && !record_says("catching_up_since"); ++i)
@@ -224,6 +226,8 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     ASSERT_TRUE(joins(pool));
     EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
+    for (int i = 0; i < 250 && record_says("catching_up_since"); ++i) // it follows the join
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(record_says("catching_up_since"));
     EXPECT_TRUE(record_says("alone_since"));
     expect_replicated(header_size, local.size() - header_size);
@@ -255,9 +259,43 @@ TEST_F(Alone, APoolThatIsClosedAloneIsRefusedToOthers) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_TRUE(contains(library_log(), "is closed without its replica"));
     set_daemon("");
-    EXPECT_TRUE(failed(open(local, 1), ESTALE, "may lack calls that returned 0"));
-    EXPECT_TRUE(failed(open(local, 1), ESTALE, "may lack calls that returned 0"))
-        << "a refused open must leave the mark";
+    {
+        LocalPool other(local.size());
+        EXPECT_TRUE(failed(open(other, 1), ESTALE, "may lack calls that returned 0"));
+        EXPECT_TRUE(failed(open(other, 1), ESTALE, "may lack calls that returned 0"))
+            << "a refused open must leave the mark";
+        EXPECT_TRUE(failed(remove("pool.set", RPMEM_REMOVE_FORCE), EPERM, "has not made it equal"))
+            << "pmempool sync removes a replica that it cannot open";
+    }
+    RPMEMpool* const again = opened();
+    EXPECT_TRUE(succeeded(rpmem_persist(again, mebibyte, 64, 0, 0)));
+    expect_replicated(8192, 100); // compared before the first write
+    EXPECT_TRUE(succeeded(rpmem_close(again)));
+    LocalPool other(local.size());
+    EXPECT_TRUE(succeeded(rpmem_close(sound(open(other, 1)))));
+}
+
+// Otherwise a program that was killed then would leave a pool that nobody may open.
+TEST_F(Alone, BeforeTheFirstWriteThePoolHasNoMark) {
+    EXPECT_TRUE(succeeded(rpmem_close(filled())));
+    RPMEMpool* const pool = opened();
+    EXPECT_FALSE(record_says("alone_since"));
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(record_says("alone_since"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_FALSE(record_says("alone_since"));
+}
+
+// A later session could not prove that its memory is the source.
+TEST_F(Alone, AnonymousMemoryDoesNotGoOn) {
+    LocalPool other(local.size());
+    RPMEMpool* const pool = sound(create(other, 1));
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(contains(library_log(), "RPMEM_ON_LOSS=alone has no effect"));
+    EXPECT_FALSE(record_says("alone_since"));
+    take_away();
+    EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 100, 0, 0), ECONNRESET));
+    static_cast<void>(rpmem_close(pool));
 }
 
 TEST_F(Alone, APoolThatWasInSyncIsOpenToOthers) {

@@ -22,13 +22,17 @@ namespace fs = std::filesystem;
 constexpr std::size_t mebibyte = 1024 * 1024;
 constexpr std::size_t header_size = 4096;
 
-// Page-aligned memory that is filled with a pattern.
+// Page-aligned memory that is filled with a pattern. It is anonymous, or that of FILE.
 class LocalPool {
 public:
-    explicit LocalPool(std::size_t size) : size_(size) {
-        void* const memory =
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED)
+    explicit LocalPool(std::size_t size, const fs::path& file = {}) : size_(size) {
+        const int fd = file.empty() ? -1 : ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        const bool is_short = fd >= 0 && ::ftruncate(fd, static_cast<off_t>(size)) != 0;
+        void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                    file.empty() ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+        if (fd >= 0)
+            ::close(fd);
+        if (memory == MAP_FAILED || is_short)
             std::abort();
         data_ = static_cast<std::byte*>(memory);
         fill(1);
@@ -310,7 +314,10 @@ private:
 // A test with a pool set of one part, and local memory of the same size.
 class PoolTest : public TargetTest {
 protected:
-    explicit PoolTest(unsigned mebibytes = 8) : local(mebibytes * mebibyte) {
+    enum class Memory { anonymous, of_a_file };
+    explicit PoolTest(unsigned mebibytes = 8, Memory memory = Memory::anonymous)
+        : local(mebibytes * mebibyte,
+                memory == Memory::of_a_file ? directory() / "local" : fs::path()) {
         write_simple_pool_set(mebibytes);
     }
     // Creates a pool. The test ends if that fails.

@@ -87,9 +87,9 @@ std::string record_text(const json& document) {
                             time_text(document, "catching_up_since"));
     if (number_of(document, "alone_since"))
         text +=
-            fmt::format("  may lack calls that returned 0: its program may have gone on without "
-                        "it since {} (RPMEM_ON_LOSS=alone); run that program again, or make the "
-                        "pool equal to its source (rpmemctl push)\n",
+            fmt::format("  may lack calls that returned 0: the session that began {} could go on "
+                        "without it (RPMEM_ON_LOSS=alone) and was not closed; run its program "
+                        "again, or make the pool equal to its source (rpmemctl push)\n",
                         time_text(document, "alone_since"));
     else if (number_of(document, "behind_since"))
         text +=
@@ -141,7 +141,7 @@ std::string describe_list(const json& document) {
         if (number_of(set, "catching_up_since"))
             text += ", inconsistent since " + time_text(set, "catching_up_since");
         else if (number_of(set, "alone_since"))
-            text += ", may lack calls since " + time_text(set, "alone_since");
+            text += ", may lack calls of a session that began " + time_text(set, "alone_since");
         for (const json& session : member(set, "sessions"))
             text += fmt::format(", {} since {}", client_text(session), time_text(session, "since"));
         if (const auto problem = text_of(set, "problem"); !problem.empty())
@@ -201,7 +201,7 @@ std::string describe_checks(const json& document) {
         if (number_of(pool, "catching_up_since"))
             text += ", inconsistent since " + time_text(pool, "catching_up_since");
         else if (number_of(pool, "alone_since"))
-            text += ", may lack calls since " + time_text(pool, "alone_since");
+            text += ", may lack calls of a session that began " + time_text(pool, "alone_since");
         else if (number_of(pool, "behind_since"))
             text += ", a session that began " + time_text(pool, "behind_since") + " was not closed";
         if (const auto problem = text_of(pool, "problem"); !problem.empty())

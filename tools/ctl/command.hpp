@@ -40,7 +40,7 @@ struct Command {
     std::string textfile{}; // export: the directory
     unsigned interval = 0;  // export: seconds between writes; 0 to write once
     bool json = false;
-    bool force = false;     // remove: ignore missing or faulty parts; transfers: ignore mismatches
+    bool force = false;     // remove: ignore faulty parts and marks; transfers: ignore mismatches
     bool keep_set = false;  // remove: keep the pool set file
     bool repair = false;    // verify: copy differing chunks to the pool
     unsigned lanes = 4;     // push, pull, verify: lanes, and threads that compare

@@ -49,7 +49,9 @@ void declare_positionals(CLI::App& verb, std::string_view arguments, Command& co
 
 void declare_pool_options(CLI::App& app, Verb verb, Command& command) {
     if (verb == Verb::remove) {
-        app.add_flag("--force", command.force, "ignore missing and faulty parts");
+        app.add_flag(
+            "--force", command.force,
+            "ignore missing and faulty parts, and that the program has to make the pool equal");
         app.add_flag("--keep-set", command.keep_set, "keep the pool set file");
     }
     if (verb == Verb::create) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remove: calls rpmem_remove(). First asks the target which parts exist. With --force, asks
 // afterwards which are left.
+#include "tools/ctl/pool_claim.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/verbs.hpp"
 
@@ -59,6 +60,23 @@ std::optional<ActionAnswer> refusal(const Command& command, const ActionAnswer& 
     return busy;
 }
 
+// The target refuses to remove a pool that its program will make equal. With --force, clears the
+// marks first. Returns why the pool is not removed, or nothing.
+std::optional<ActionAnswer> give_up_marks(const Context& context, const ActionAnswer& info) {
+    const bool is_owed = number_of(info.document, "alone_since").has_value() ||
+                         number_of(info.document, "catching_up_since").has_value();
+    if (!is_owed)
+        return std::nullopt;
+    if (!context.command.force)
+        return failed_answer(
+            EPERM, fmt::format("pool {} is not removed: its program has not made it equal yet; "
+                               "start that program again, or use --force",
+                               context.command.pool_set));
+    const PoolClaim claim = read_claim(info.document);
+    ActionAnswer marked = mark_equal(context, claim);
+    return marked.status == status_done ? std::nullopt : std::optional(std::move(marked));
+}
+
 Result<> remove_by_library(const Command& command, int flags) {
     if (::rpmem_remove(command.target.c_str(), command.pool_set.c_str(), flags) == 0)
         return {};
@@ -115,6 +133,8 @@ ActionAnswer remove_existing(const Context& context, const json& parts) {
 int remove_pool(const Context& context) {
     const ActionAnswer info = ask_info(context);
     if (const auto refused = refusal(context.command, info))
+        return print_answer(context.command, *refused, describe_removed);
+    if (const auto refused = give_up_marks(context, info))
         return print_answer(context.command, *refused, describe_removed);
     return print_answer(context.command, remove_existing(context, existing_parts(info.document)),
                         describe_removed);

@@ -130,7 +130,7 @@ TEST_P(CatchingUpTest, AProgramThatMayGoAloneIsRemembered) {
     EXPECT_NE(last_->pool_state()->behind_since, 0);
     last_->closed(true);
     knows_states_ = false;
-    EXPECT_TRUE(failed(attempt(bob, 0, use_).took_up, ESTALE, "may have gone on without it"));
+    EXPECT_TRUE(failed(attempt(bob, 0, use_).took_up, ESTALE, "could go on without it"));
     knows_states_ = true;
     expect_silent(attempt(bob, 0, use_));
     ASSERT_TRUE(succeeded(set(ReplicaState::in_sync)));
