@@ -88,7 +88,7 @@ constexpr SettingRow<Settings> rows[] = {
          .kind = number,
          .help = "maximum rate of sending what the target lacks (RPMEM_ON_LOSS=alone)",
          .minimum = 65536,
-         .maximum = INT64_MAX,
+         .maximum = 1000000000000,
          .unit = "bytes/s"}),
     choice_row<&Settings::equalize>(
         "RPMEM_EQUALIZE", "auto|yes|no", "auto",

@@ -82,7 +82,9 @@ TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
     ::munmap(pages, 2 * block);
 }
 
-// The program stores and marks at any moment of a copy, also after the word was copied.
+// The program stores and marks at any moment of a copy, also after the word was copied. It is not
+// the first word of a page, which is_readable() gives to the kernel: ThreadSanitizer sees a race
+// there.
 TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
     connection->acknowledge_all();
     constexpr std::uint64_t stores = 1500;
@@ -93,7 +95,7 @@ TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
         while (!is_over)
             if (map.next(0) < blocks && sender.send_run(lane, map, 0, next) == 0) {
                 std::uint64_t word = 0;
-                std::memcpy(&word, sender.copies(), sizeof(word));
+                std::memcpy(&word, sender.copies() + sizeof(word), sizeof(word));
                 sent = word;
             }
     });
@@ -104,7 +106,7 @@ TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
         const auto moment = now + std::chrono::nanoseconds(random() % 300'000);
         while (std::chrono::steady_clock::now() < moment)
             ;
-        std::atomic_ref(words[at * block / 8]).store(number);
+        std::atomic_ref(words[at * block / 8 + 1]).store(number);
         map.mark(at * block, 1);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         while (sent != number && std::chrono::steady_clock::now() < end)
