@@ -217,7 +217,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     counters_.facts().generation = generation_;
     changed_.notify_all();
     services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
-                          generation_, loss.text);
+                          generation_.load(), loss.text);
 }
 
 // Must not throw, because other calls wait for the result.
