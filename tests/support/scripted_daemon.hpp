@@ -12,6 +12,7 @@
 #include "tests/support/expect.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -61,6 +62,11 @@ public:
         const auto header =
             value_of(wire::decode_request_header(request.first(wire::request_header_size)));
         return value_of(wire::decode_request(header, request.subspan(wire::request_header_size)));
+    }
+    // Whether the library has closed its end: nobody reads the output any more.
+    [[nodiscard]] bool is_abandoned() const {
+        pollfd entry{output_.get(), POLLOUT, 0};
+        return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLERR) != 0;
     }
     // Returns when the library has closed its end, or after a timeout.
     void hear_the_end() const {

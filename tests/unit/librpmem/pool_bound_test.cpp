@@ -74,7 +74,8 @@ private:
             while (!deadline.passed())
                 end.say(wire::encode_target_heartbeat()); // throws after the channel was closed
         }
-        while (target.messages() < life.frames && !has_ended_ && !deadline.passed())
+        while (target.messages() < life.frames && !has_ended_ && !deadline.passed() &&
+               !end.is_abandoned())
             std::this_thread::sleep_for(milliseconds(1));
     }
 
