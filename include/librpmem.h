@@ -153,7 +153,8 @@ int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags);
 
 /*
  * Reads LENGTH bytes at OFFSET of the target's pool, the header included, into BUFF. Sees
- * everything that this lane flushed before. Errors are those of rpmem_persist().
+ * everything that this lane flushed before. Errors are those of rpmem_persist(), and
+ *   ENOTCONN     the target is away or catching up (RPMEM_ON_LOSS=alone); the call can be repeated
  */
 int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length, unsigned lane);
 

@@ -64,7 +64,7 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     RPMEM_TRY(connection->connect(in_band));
     facts_ = connection->facts();
     host_ = connection->host();
-    RPMEM_ASSIGN(const unsigned granted, lanes_for_program(*connection, services.log));
+    RPMEM_ASSIGN(const unsigned granted, lanes_for_program(*connection));
     lanes_ = LaneSet(granted);
     unconfirmed_.resize(lanes());
     RPMEM_ASSIGN(counters_, PoolCounters::make(lanes()));

@@ -10,7 +10,7 @@ namespace rpmem::initiator {
 // Returns how many lanes the application gets. With RPMEM_ON_LOSS=alone, the thread that catches up
 // has the last one. Open does not fail because the program cannot go on alone: pmempool sync
 // deletes a replica that it cannot open.
-Result<unsigned> Pool::lanes_for_program(Connection& connection, const Log& log) {
+Result<unsigned> Pool::lanes_for_program(Connection& connection) {
     const unsigned granted = connection.lanes().lanes();
     if (settings_.on_loss != OnLoss::alone)
         return granted;
@@ -22,10 +22,8 @@ Result<unsigned> Pool::lanes_for_program(Connection& connection, const Log& log)
                     "rpmemd on {} cannot store that the replica may lack calls (capability {:#x}), "
                     "so RPMEM_ON_LOSS=alone is not possible; update it, or use RPMEM_ON_LOSS=fail",
                     host_, wire::capability_compare);
-    if (const std::string why = equalizer_->why_not_alone(); !why.empty()) {
-        CatchUp::log_no_effect(log, equalizer_->name(), why);
+    if (!equalizer_->allows_alone())
         return std::min(granted, asked);
-    }
     if (granted < 2)
         return fail(ErrorClass::target_refused, ENOTSUP,
                     "RPMEM_ON_LOSS=alone needs a lane for itself and one for the program, and {} "
@@ -52,12 +50,8 @@ Result<> Pool::start_catch_up(const Log& log) {
 // from now on. The record of the target says so before a call can go on alone, because later nobody
 // can tell the target.
 Result<> Pool::go_on_alone(const char* call, CallBound& bound) {
-    if (!catch_up_)
+    if (!catch_up_ || !equalizer_->allows_alone())
         return {};
-    if (const std::string why = equalizer_->why_not_alone(); !why.empty()) {
-        catch_up_->log_no_effect(why);
-        return {};
-    }
     RPMEM_TRY(set_replica_state(call, wire::ReplicaState::may_go_alone, bound));
     link_->go_on_alone(
         [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); });

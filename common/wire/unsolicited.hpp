@@ -46,7 +46,7 @@ struct PoolState {
     std::uint64_t last_epoch = 0;
     std::int64_t behind_since = 0;      // seconds since the epoch of Unix; 0 if not
     std::int64_t catching_up_since = 0; // likewise
-    // Since then an initiator may have gone on without the replica. Likewise.
+    // Start of the session that could go on without the replica and was not closed. Likewise.
     std::int64_t alone_since = 0;
     std::array<std::byte, 32> parts{}; // hash of the identities of the part files
 

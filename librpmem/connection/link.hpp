@@ -139,6 +139,8 @@ private:
     }
     void set_failed(Error error);
     void give_up(Error error);
+    // Whether go_on_alone() was called. Locks mutex_.
+    [[nodiscard]] bool goes_on_alone();
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,

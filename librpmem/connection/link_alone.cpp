@@ -12,6 +12,11 @@ void Link::go_on_alone(Leave leave) {
     leave_ = std::move(leave);
 }
 
+bool Link::goes_on_alone() {
+    const std::lock_guard lock(mutex_);
+    return leave_ != nullptr;
+}
+
 // A target that has a newer owner must not be replaced by a program that does not know of it, so
 // ESTALE is final. Other errors may pass by themselves, also EACCES: an administrator may have
 // removed a key by mistake. A violation of the protocol has the code ECONNRESET after the session

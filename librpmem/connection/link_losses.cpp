@@ -84,14 +84,13 @@ Result<> Link::lane_failed(Connection& connection, const FrameLane& lane, int co
 // a call, even a good target may not complete one. RPMEM_ON_LOSS=wait and alone try another
 // connection even if the target is alive: its medium may only stall.
 Result<> Link::lose(Connection& connection, Error error, const CallBound& bound) {
-    const bool is_late = error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit() &&
-                         settings_.on_loss != OnLoss::alone;
+    const bool is_late =
+        error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit() && !goes_on_alone();
     if (error.code == EBADMSG ||
         (is_late && connection.can_resume() && !connection.session().is_silent()))
         error.kind = ErrorClass::target_refused;
     connection.monitor().declare_lost(error);
-    if (error.code == ETIMEDOUT && !may_replace(connection, error) &&
-        settings_.on_loss != OnLoss::alone)
+    if (error.code == ETIMEDOUT && !may_replace(connection, error) && !goes_on_alone())
         return Failure(std::move(error));
     return {};
 }

@@ -10,18 +10,21 @@ using transport::PostResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
-int FrameLane::persist_copy(std::span<const std::byte> copy, std::size_t offset) {
-    int code = flush_copy(copy, offset);
+int FrameLane::persist_copies(std::span<const CopiedRange> ranges) {
+    int code = 0;
+    for (std::size_t i = 0; code == 0 && i < ranges.size(); ++i)
+        code = flush_copy(ranges[i]);
     if (code == 0)
         code = drain();
     if (code != 0)
-        connection_->abandon(); // COPY belongs to the caller again
+        connection_->abandon(); // the copies belong to the caller again
     return code;
 }
 
 // The pieces are as small as those of reads, because libfabric copies a piece that is not in the
 // pool into a buffer of that size.
-int FrameLane::flush_copy(std::span<const std::byte> copy, std::size_t offset) {
+int FrameLane::flush_copy(CopiedRange range) {
+    auto& [copy, offset] = range;
     const std::size_t max_piece = max_read_piece(responses_.max_payload());
     while (!copy.empty()) {
         const auto piece = copy.first(std::min(copy.size(), max_piece));

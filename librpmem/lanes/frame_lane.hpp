@@ -59,9 +59,10 @@ public:
     [[nodiscard]] int drain();
     [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
     [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
-    // Like persist(), but sends COPY, a copy of the range. It is not read any more after the call
-    // has returned, even with an error. A lost lane still counts the range as one of the pool.
-    [[nodiscard]] int persist_copy(std::span<const std::byte> copy, std::size_t offset);
+    // Like a flush of each range and a drain, but sends the copies. They are not read any more
+    // after the call has returned, even with an error. A lost lane still counts the ranges as those
+    // of the pool.
+    [[nodiscard]] int persist_copies(std::span<const CopiedRange> ranges);
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
     // Stores the target's digests of the blocks of a range, see common/wire/block_digest.hpp. They
@@ -118,7 +119,7 @@ private:
 
     int send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
              transport::More last_more);
-    int flush_copy(std::span<const std::byte> copy, std::size_t offset);
+    int flush_copy(CopiedRange range);
     int send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
                     transport::More last_more);
     int post_now(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace rpmem::initiator {
 
@@ -10,6 +11,12 @@ struct PoolRange {
     std::size_t length;
 
     bool operator==(const PoolRange&) const = default;
+};
+
+// A copy of a range of the pool.
+struct CopiedRange {
+    std::span<const std::byte> copy;
+    std::size_t offset;
 };
 
 } // namespace rpmem::initiator

@@ -5,6 +5,7 @@
 #include "librpmem/replica/load_words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace rpmem::initiator {
@@ -24,7 +25,7 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
         return {};
     }
     if (!copies_)
-        copies_ = std::make_unique<std::byte[]>(max_run * digest_block);
+        copies_ = std::make_unique<std::byte[]>(max_together * digest_block);
     const std::span copy(copies_.get() + place * digest_block, source.size());
     load_words(copy.data(), source);
     return copy;
@@ -32,48 +33,61 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
 
 namespace {
 
-// Marks the blocks from FIRST to NEXT again, unless they became durable. Also if an exception
-// leaves the function.
-class MarkAgain {
+// Blocks whose marks are cleared. They are marked again unless they became durable, also if an
+// exception leaves the function.
+class TakenBlocks {
 public:
-    MarkAgain(BlockMap& map, std::size_t first, const std::size_t& next)
-        : map_(map), first_(first), next_(next) {}
-    ~MarkAgain() {
-        for (std::size_t block = first_; !are_durable_ && block < next_; ++block)
-            map_.mark(block * digest_block, 1);
+    explicit TakenBlocks(BlockMap& map) : map_(map) {}
+    ~TakenBlocks() {
+        for (std::size_t i = 0; i < count_; ++i)
+            map_.mark(blocks_[i] * digest_block, 1);
     }
-    MarkAgain(const MarkAgain&) = delete;
-    MarkAgain& operator=(const MarkAgain&) = delete;
-    void are_durable() { are_durable_ = true; }
+    TakenBlocks(const TakenBlocks&) = delete;
+    TakenBlocks& operator=(const TakenBlocks&) = delete;
+
+    [[nodiscard]] std::size_t count() const { return count_; }
+    void take(std::size_t block) {
+        blocks_[count_++] = block;
+        map_.clear(block);
+    }
+    void are_durable() { count_ = 0; }
 
 private:
     BlockMap& map_;
-    std::size_t first_;
-    const std::size_t& next_;
-    bool are_durable_ = false;
+    std::array<std::size_t, BlockSender::max_together> blocks_{};
+    std::size_t count_ = 0;
 };
 
 } // namespace
 
-int BlockSender::send_run(FrameLane& lane, BlockMap& map, std::size_t from, std::size_t& next) {
-    const std::size_t first = map.next(from);
-    std::size_t length = 0;
-    next = first;
-    MarkAgain guard(map, first, next);
-    while (next - first < max_run && next < map.blocks() && map.next(next) == next) {
-        map.clear(next);
-        ++next;
-        const std::size_t size = copy(next - 1, next - 1 - first).size();
-        if (size == 0)
+// Neighbours are neighbours in the copies, too, so they are sent as one range.
+int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, std::size_t& sent) {
+    std::array<CopiedRange, max_together> ranges{};
+    std::size_t range_count = 0;
+    TakenBlocks taken(map);
+    std::size_t block = map.next(from);
+    for (; block < map.blocks() && taken.count() < max_together; block = map.next(block + 1)) {
+        const std::size_t place = taken.count();
+        taken.take(block);
+        from = block + 1;
+        const std::span<std::byte> whole = copy(block, place);
+        if (whole.empty())
             return 0;
-        length += size;
+        const std::size_t begin = block == 0 ? first_writable_ : 0;
+        const std::size_t offset = block * digest_block + begin;
+        const std::span<std::byte> own = whole.subspan(begin);
+        CopiedRange* const last = range_count > 0 ? &ranges[range_count - 1] : nullptr;
+        if (last && last->offset + last->copy.size() == offset)
+            last->copy = {last->copy.data(), last->copy.size() + own.size()};
+        else
+            ranges[range_count++] = {own, offset};
     }
-    const std::size_t begin = first == 0 ? first_writable_ : 0;
-    const int code =
-        lane.persist_copy({copies_.get() + begin, length - begin}, first * digest_block + begin);
-    if (code == 0)
-        guard.are_durable();
-    return code;
+    const int code = lane.persist_copies(std::span(ranges).first(range_count));
+    if (code != 0)
+        return code;
+    sent += taken.count();
+    taken.are_durable();
+    return 0;
 }
 
 } // namespace rpmem::initiator

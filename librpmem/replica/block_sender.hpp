@@ -24,19 +24,20 @@ public:
     // failure() if the block cannot be read.
     [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
     [[nodiscard]] std::byte* copies() const { return copies_.get(); }
-    // Sends the first run of marked blocks at or after FROM, which must exist, and waits until they
-    // are durable. NEXT is set to the block after them. Each mark is cleared before its block is
-    // read. If the run is not durable, its blocks are marked again. Returns a code of LANE. If it
-    // returns 0, check failure().
-    [[nodiscard]] int send_run(FrameLane& lane, BlockMap& map, std::size_t from, std::size_t& next);
+    // Sends the first marked blocks at or after FROM, at most max_together, and waits until they
+    // are durable. Moves FROM behind them, and adds their number to SENT. Each mark is cleared
+    // before its block is read. If the blocks are not durable, they are marked again. Returns a
+    // code of LANE. If it returns 0, check failure().
+    [[nodiscard]] int send_next(FrameLane& lane, BlockMap& map, std::size_t& from,
+                                std::size_t& sent);
     // Returns why a block could not be read.
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
     void clear_failure() { failure_.reset(); }
     // Releases copies() until the next copy().
     void release() { copies_.reset(); }
 
-    // Blocks in copies(): 1 MiB. Waiting for each block alone would cost a round trip for each.
-    static constexpr std::size_t max_run = 16;
+    // Blocks in copies(): 1 MiB. To wait for each block alone would cost a round trip for each.
+    static constexpr std::size_t max_together = 16;
 
 private:
     std::span<std::byte> memory_;

@@ -36,10 +36,6 @@ constexpr milliseconds max_gate_time(1000);
 constexpr microseconds min_call_pause(16);
 constexpr microseconds max_call_pause(1000);
 
-std::string size_of(std::size_t blocks) {
-    return fmt::format("{} KiB", blocks * (digest_block / 1024));
-}
-
 milliseconds since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
 }
@@ -74,7 +70,7 @@ bool CatchUp::await_in_sync(milliseconds time) {
     return changed_.wait_for(lock, time, is_decided) && replica_.state() == ReplicaState::in_sync;
 }
 
-void CatchUp::stop() {
+void CatchUp::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         is_stopping_ = true;
@@ -85,8 +81,14 @@ void CatchUp::stop() {
     }
     if (thread_.joinable())
         thread_.join();
-    if (std::exchange(owes_record_, false))
-        static_cast<void>(link_.record_in_sync());
+    if (owes_record_)
+        store_record();
+}
+
+// Without memory it is tried again, or the next session compares.
+void CatchUp::store_record() noexcept try {
+    owes_record_ = !link_.record_in_sync();
+} catch (const std::exception&) {
 }
 
 bool CatchUp::is_stopping() {
@@ -109,9 +111,10 @@ void CatchUp::run() {
         }
         if (owes_record_) {
             lock.unlock();
-            owes_record_ = !link_.record_in_sync();
+            store_record();
             lock.lock();
-            wait(lock, show_interval);
+            if (owes_record_)
+                wait(lock, show_interval);
             continue;
         }
         if (replica_.state() == ReplicaState::failed) {
@@ -121,6 +124,7 @@ void CatchUp::run() {
             wait(lock, progress_interval);
             continue;
         }
+        // No limit: the thread has nothing to do before the next absence.
         changed_.wait(lock, [this] { return is_stopping_ || replica_.lacks_calls(); });
         begin_absence();
     }
@@ -181,7 +185,8 @@ void CatchUp::handle_failure(const Error& error) {
     // a call of this program that still reconnects. So it has to say it again.
     stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
     const auto next = Link::without_target(error);
-    if (next == Link::WithoutTarget::ends && stale_tries_ % min_stale_tries == 0) {
+    if (next == Link::WithoutTarget::ends &&
+        (error.code != ESTALE || stale_tries_ >= min_stale_tries)) {
         link_.end(error);
         return replica_.leave_to(ReplicaState::stale);
     }
@@ -191,7 +196,7 @@ void CatchUp::handle_failure(const Error& error) {
         return;
     logged_ = Clock::now();
     log_.error("{}: the replica has been away for {} s, and lacks {}: {}", terms_.name,
-               since(away_).count() / 1000, size_of(replica_.map().count()), error.text);
+               since(away_).count() / 1000, amount(replica_.map().count()), error.text);
 }
 
 Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
@@ -202,10 +207,12 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
     replica_.change(ReplicaState::away, ReplicaState::catching_up);
     link_.show_catching_up();
     log_.warning("{}: the replica is catching up after {} ms; it lacks {}", terms_.name,
-                 since(away_).count(), size_of(left_));
+                 since(away_).count(), amount(left_));
     RPMEM_ASSIGN(FrameLane* const lane,
                  connection->lanes().use_lane(terms_.lane, settings_.connect_timeout));
-    while (true) {
+    // No limit: a program that always writes faster than RPMEM_CATCH_UP_RATE never joins. The loop
+    // ends with a join, the session or the pool.
+    while (!is_stopping()) {
         RPMEM_TRY(send_marked(*connection, *lane));
         adjust_pause(replica_.map().count());
         if (!is_little_left())
@@ -216,6 +223,7 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
         if (replica_.state() != ReplicaState::catching_up)
             return fail(ErrorClass::link_lost, ECANCELED, "the replica is no longer catching up");
     }
+    return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
 }
 
 // One pass: sends each marked block once.
@@ -226,13 +234,12 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
     for (std::size_t next = map.next(0); next < map.blocks(); next = map.next(next)) {
         if (is_stopping())
             return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
-        const std::size_t first = next;
-        if (const int code = sender_.send_run(lane, map, first, next))
+        const std::size_t before = sent;
+        if (const int code = sender_.send_next(lane, map, next, sent))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());
-        sent += next - first;
-        sent_ += next - first;
+        sent_ += sent - before;
         keep_to_rate(sent * digest_block, began);
         report_progress();
     }
@@ -258,11 +265,12 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
     const auto waited = since(began);
     replica_.slow_down({});
     sender_.release();
-    owes_record_ = !link_.record_in_sync();
+    owes_record_ = true;
+    store_record();
     // At the level of the line that said that the program goes on without it.
     log_.error("{}: the replica is in sync again, after {} ms; {} were sent, and calls waited for "
                "at most {} ms",
-               terms_.name, since(away_).count(), size_of(sent_), waited.count());
+               terms_.name, since(away_).count(), amount(sent_), waited.count());
     return true;
 }
 
@@ -295,14 +303,10 @@ void CatchUp::keep_to_rate(std::size_t sent, Clock::time_point began) {
                         [this] { return is_stopping_; });
 }
 
-void CatchUp::log_no_effect(const Log& log, const std::string& pool, const std::string& why) {
-    log.error("{}: RPMEM_ON_LOSS=alone has no effect, and calls fail as with fail: {}", pool, why);
-}
-
 void CatchUp::log_closed_alone() const {
     log_.error("{}: the pool is closed without its replica, which lacks {}; the next session that "
                "can open the replica compares both before it writes",
-               terms_.name, size_of(replica_.map().count()));
+               terms_.name, amount(replica_.map().count()));
 }
 
 // A pool that has joined meanwhile lacks nothing.
@@ -319,7 +323,7 @@ void CatchUp::report_progress() {
         return;
     logged_ = Clock::now();
     log_.warning("{}: the replica catches up: {} were sent, {} are left{}", terms_.name,
-                 size_of(sent_), size_of(replica_.map().count()),
+                 amount(sent_), amount(replica_.map().count()),
                  replica_.pause().count() > 0
                      ? fmt::format("; the program writes faster than they are sent, so its calls "
                                    "are slowed down by {} us",

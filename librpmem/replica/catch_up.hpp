@@ -42,13 +42,11 @@ public:
     void leave(const Error& why, bool has_failed);
     // Waits until the replica is in sync, for at most TIME. Returns whether it is.
     [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
-    // For a pool that must not go on without its replica.
-    static void log_no_effect(const Log& log, const std::string& pool, const std::string& why);
-    void log_no_effect(const std::string& why) const { log_no_effect(log_, terms_.name, why); }
     // For a pool that is closed while the replica is away.
     void log_closed_alone() const;
-    // Ends the thread and its session. Waits for a login that has begun, which has a limit.
-    void stop();
+    // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
+    // the answer to a request, for at most RPMEM_PEER_TIMEOUT.
+    void stop() noexcept;
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -66,6 +64,7 @@ private:
     [[nodiscard]] bool is_little_left() const;
     void adjust_pause(std::size_t left);
     void keep_to_rate(std::size_t sent, Clock::time_point began);
+    void store_record() noexcept;
     void show_behind();
     void report_progress();
     [[nodiscard]] bool is_stopping();

@@ -40,10 +40,6 @@ std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function f
     return std::move(**result);
 }
 
-std::string amount(std::size_t blocks) {
-    return fmt::format("{} blocks ({} MiB)", blocks, mebibytes_of(blocks));
-}
-
 } // namespace
 
 Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
@@ -234,10 +230,8 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
 int Equalizer::send(FrameLane& lane) {
     for (std::size_t next = 0; differs() && !failure();) {
         log_progress("sent", sent_);
-        const std::size_t before = differing_.count();
-        if (const int code = sender_.send_run(lane, differing_, next, next))
+        if (const int code = sender_.send_next(lane, differing_, next, sent_))
             return code;
-        sent_ += before - differing_.count();
     }
     return 0;
 }
@@ -289,6 +283,14 @@ void Equalizer::store_present_record() {
         record_problem_ = files.error().text;
     else if (!is_read_into_)
         store_record({target_.id, target_.epoch, target_.epoch, std::move(*files)});
+}
+
+bool Equalizer::allows_alone() const {
+    const std::string why = why_not_alone();
+    if (!why.empty())
+        log_.error("{}: RPMEM_ON_LOSS=alone has no effect, and calls fail as with fail: {}", name_,
+                   why);
+    return why.empty();
 }
 
 std::string Equalizer::why_not_alone() const {

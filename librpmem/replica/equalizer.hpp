@@ -80,10 +80,10 @@ public:
     // The replica is equal now, if it was not before, or stays as it is. Stores the record of this
     // machine and logs the result.
     void finish();
-    // Returns why the program must not go on without the replica (RPMEM_ON_LOSS=alone), or an empty
-    // string: a later session has to know that the replica lacks calls, and be able to prove that
-    // its memory has them. Call it before the first write, or after finish().
-    [[nodiscard]] std::string why_not_alone() const;
+    // Whether the program may go on without the replica (RPMEM_ON_LOSS=alone): a later session has
+    // to know that the replica lacks calls, and be able to prove that its memory has them. Logs why
+    // not. Call it before the first write, and after finish().
+    [[nodiscard]] bool allows_alone() const;
 
     // Call it before a read of the replica into DESTINATION. Fails if the record of this machine
     // cannot be erased.
@@ -111,6 +111,7 @@ private:
         return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;
     }
     [[nodiscard]] bool maps_pool_file(std::span<const std::byte> memory) const;
+    [[nodiscard]] std::string why_not_alone() const;
     void log_progress(const char* what, std::size_t done);
 
     std::span<std::byte> memory_;

@@ -4,15 +4,18 @@
 
 #include "common/wire/frame.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace rpmem::initiator {
 
 inline constexpr std::chrono::seconds progress_interval(10);
 
-constexpr std::size_t mebibytes_of(std::size_t blocks) {
-    return blocks * wire::digest_block / (std::size_t{1} << 20);
+inline std::string amount(std::size_t blocks) {
+    return fmt::format("{} blocks ({} KiB)", blocks, blocks * (wire::digest_block / 1024));
 }
 
 } // namespace rpmem::initiator

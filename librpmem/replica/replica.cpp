@@ -35,6 +35,9 @@ bool Replica::mark(unsigned lane, const PoolRange& own, std::vector<PoolRange>& 
     return true;
 }
 
+// Each iteration after the first has waited for a join for at most gate_time(), and has ended it if
+// it took longer. There is another one only if the thread has made a pass and begins the next join
+// before this call looks at the state.
 bool Replica::begin_mark(Lane& lane) {
     while (true) {
         lane.is_marking.store(true);

@@ -41,7 +41,7 @@ PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) 
         break;
     case ReplicaState::may_go_alone:
         if (record.alone_since == 0)
-            record.alone_since = std::time(nullptr);
+            record.alone_since = record.since;
         break;
     }
     return record;

@@ -75,8 +75,9 @@ struct PoolRecord {
     // Start of the transfer of blocks in any order, which makes the replica inconsistent until it
     // ends. 0 if there is none.
     std::int64_t catching_up_since = 0;
-    // Start of the first claim whose initiator may have gone on without this replica, and which was
-    // not made equal since. 0 if there is none.
+    // Start of the first claim whose initiator could go on without this replica, if that claim was
+    // not closed, or has not ended yet, and the replica was not made equal since. 0 if there is
+    // none.
     std::int64_t alone_since = 0;
 
     bool operator==(const PoolRecord&) const = default;

@@ -54,6 +54,11 @@ std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
 
+// For a pool that its program has to make equal. rpmemd does not remove it for pmempool.
+constexpr const char* how_to_end_marks =
+    "run that program again, make the pool equal to its source with rpmemctl push, or remove it "
+    "with rpmemctl remove --force";
+
 std::string describe_catching_up(const PoolRecord& record) {
     return fmt::format("it is catching up with {} since {}, and its bytes are inconsistent until "
                        "the program there has opened it again",
@@ -66,8 +71,9 @@ std::string describe_alone(const PoolRecord& record) {
                        describe(record.initiator), describe_time(record.alone_since));
 }
 
-Failure stale(const std::string& pool_set, std::string_view why) {
-    return fail(ErrorClass::target_refused, ESTALE, "pool {}: {}; {}", pool_set, why, how_to_renew);
+Failure stale(const std::string& pool_set, std::string_view why,
+              const char* advice = how_to_renew) {
+    return fail(ErrorClass::target_refused, ESTALE, "pool {}: {}; {}", pool_set, why, advice);
 }
 
 } // namespace
@@ -187,10 +193,10 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record, bool 
             fmt::format("pool {}: its medium has failed before: {}", pool_name_, record->failure));
     if (record->catching_up_since != 0)
         warn(fmt::format("pool {}: {}; {}", pool_name_, describe_catching_up(*record),
-                         how_to_renew));
+                         how_to_end_marks));
     else if (may_be_ahead(*record))
         warn(fmt::format("pool {} may be behind: {}; {}", pool_name_, describe_alone(*record),
-                         how_to_renew));
+                         how_to_end_marks));
     else if (!record->closed)
         warn(fmt::format(
             "pool {} may be behind: the last session that wrote to it, of {}, began {} "
@@ -207,9 +213,9 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record, bool 
 Result<> Registration::claim(bool goes_on, bool created, bool knows_states) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
     if (last_ && last_->catching_up_since != 0 && !created && !knows_states)
-        return stale(pool_name_, describe_catching_up(*last_));
+        return stale(pool_name_, describe_catching_up(*last_), how_to_end_marks);
     if (last_ && may_be_ahead(*last_) && !created && !knows_states)
-        return stale(pool_name_, describe_alone(*last_));
+        return stale(pool_name_, describe_alone(*last_), how_to_end_marks);
     if (goes_on)
         RPMEM_TRY(compare(pool_));
     RPMEM_ASSIGN(pool_, follow(last_, pool_, goes_on, created));

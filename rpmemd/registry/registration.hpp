@@ -32,7 +32,7 @@ namespace rpmem::target {
 // The advice for a replica that may be behind.
 inline constexpr const char* how_to_renew =
     "make it equal to its source with rpmemctl push, or remove the remote pool (rpmem_remove, or "
-    "pmempool rm) and then run pmempool sync, which alone would take it for healthy and copy "
+    "pmempool rm) and then run pmempool sync, which by itself takes it for healthy and copies "
     "nothing";
 
 // Minimum interval between updates of last-seen.

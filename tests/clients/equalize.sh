@@ -137,6 +137,11 @@ begin_behind
 "${0%/*}/../ctl/catch_up" "$replica" 1700000000 || fail "the record cannot be changed"
 must_fail client "$first_write" copy "$part" "$RPMEM_TEST_TARGET" pool.set 2>"$out"
 grep -q 'the replica is inconsistent' "$out" || fail "refused for another reason: $(cat "$out")"
+
+# pmempool sync removes each replica that it cannot open, and copies the local pool.
+cp --sparse=always "$replica" "$LOCAL/before"
+must_fail client pmempool sync "$pool" >"$out" 2>&1
+[ -e "$replica" ] && cmp -i 4096 "$LOCAL/before" "$replica" || fail "pmempool sync has removed the newest copy"
 write_first map
 grep -q 'the replica is equal again' "$log" || fail "not said: $(cat "$log")"
 [ "$(compared)" = 0 ] || fail "the replica differs: $(cat "$out")"

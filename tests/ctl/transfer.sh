@@ -460,6 +460,12 @@ catching_up() {
     has /repaired=false /marked_equal=true
     run 0 info "$target" c.set --json
     has '/state="closed"' /catching_up_since=null
+    # Its program has to make it equal, so only an operator may remove it.
+    "$here/catch_up" "$sets/c.set.part0" $since || fault "the record cannot be changed"
+    run 1 remove "$target" c.set
+    says 'has not made it equal' '--force'
+    run 0 info "$target" c.set
+    run 0 remove "$target" c.set --force
 }
 
 usage() {

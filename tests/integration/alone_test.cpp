@@ -8,8 +8,10 @@
 
 #include <sys/xattr.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
+#include <sstream>
 #include <thread>
 
 namespace rpmem::test {
@@ -43,7 +45,14 @@ protected:
         const std::size_t at = text.find(std::string("\"") + name + "\":");
         return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
-    // Waits until reads are served again, which they are after the join.
+    // It follows the join.
+    [[nodiscard]] bool record_gets_in_sync() const {
+        for (int i = 0; i < 250 && record_says("catching_up_since"); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return !record_says("catching_up_since");
+    }
+    // Waits until reads are served again, which they are after the join. Nothing reports the join
+    // to the program.
     static testing::AssertionResult joins(RPMEMpool* pool) {
         std::byte byte{};
         for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) {
@@ -105,6 +114,41 @@ TEST_F(Alone, WhatWasFlushedBeforeTheLossIsSent) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// The recorder of the medium in the second daemon sees what becomes durable, in its order.
+TEST_F(Alone, WhatItSendsIsDurableBeforeTheRecordSaysSo) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(9);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, mebibyte, 64, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 5 * mebibyte, 200 * 1024, 0, 0)));
+    const fs::path recording = directory() / "recording";
+    set_daemon("", std::string("LD_PRELOAD=") + variable("RPMEM_TEST_RECORDER") +
+                       " RPMEM_RECORDER_LOG=" + recording.native() +
+                       " ASAN_OPTIONS=verify_asan_link_order=0");
+    ASSERT_TRUE(joins(pool));
+    ASSERT_TRUE(record_gets_in_sync());
+    // Address and length of each range, in which order they became durable.
+    std::vector<std::pair<std::size_t, std::size_t>> durable;
+    std::vector<std::pair<std::size_t, std::size_t>> before_record;
+    std::istringstream lines(read_file(recording));
+    for (std::string call, path; lines >> call >> path;) {
+        std::size_t address = 0;
+        std::size_t length = 0;
+        int code = 0;
+        lines >> address >> length >> code;
+        if (call == "pmem_msync" && code == 0)
+            durable.emplace_back(address, length);
+        if (call == "fsetxattr")
+            before_record = durable; // the last one says that the replica is in sync
+    }
+    std::ranges::sort(before_record);
+    ASSERT_EQ(before_record.size(), 2U) << read_file(recording);
+    EXPECT_EQ(before_record[1].first - before_record[0].first, 4 * mebibyte);
+    EXPECT_EQ(before_record[0].second, std::size_t{64} * 1024);
+    EXPECT_EQ(before_record[1].second, std::size_t{256} * 1024); // 200 KiB are in 4 blocks
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 // The target is taken away repeatedly, also while it catches up. Each thread has a lane and a
 // quarter of the pool.
 TEST_F(Alone, NothingIsMissingAfterManyAbsences) {
@@ -133,11 +177,11 @@ TEST_F(Alone, NothingIsMissingAfterManyAbsences) {
             failures += rpmem_drain(pool, lane, 0) == 0 ? 0 : 1;
         });
     for (int absence = 0; absence < 6; ++absence) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        std::this_thread::sleep_for(std::chrono::milliseconds(300)); // calls are sent
         const pid_t before = daemon_process();
         if (::kill(before, SIGKILL) == 0 && absence % 2 == 0) {
             set_command("exit 127");
-            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500)); // calls go on alone
         }
         set_daemon("");
         // Half of them end while the target catches up, or after it.
@@ -226,9 +270,7 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     ASSERT_TRUE(joins(pool));
     EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
-    for (int i = 0; i < 250 && record_says("catching_up_since"); ++i) // it follows the join
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_FALSE(record_says("catching_up_since"));
+    EXPECT_TRUE(record_gets_in_sync());
     EXPECT_TRUE(record_says("alone_since"));
     expect_replicated(header_size, local.size() - header_size);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
@@ -249,6 +291,22 @@ TEST_F(AloneSlowly, CloseEndsACatchUp) {
     EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
     EXPECT_TRUE(contains(library_log(), "is closed without its replica"));
     EXPECT_TRUE(record_says("catching_up_since"));
+}
+
+// With an RPMEM_RECONNECT_TIMEOUT of 0 and an RPMEM_OPERATION_TIMEOUT of 1 s, a target that is
+// alive and does not respond is left at once.
+class AloneAtOnce : public Alone {};
+
+TEST_F(AloneAtOnce, AStoppedTargetIsLeft) {
+    RPMEMpool* const pool = filled();
+    stop_daemon();
+    local.fill(11);
+    const auto began = Clock::now();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
+    ASSERT_TRUE(joins(pool)); // the next daemon ends the stopped one
+    expect_replicated(8192, 100);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // The next session has no proof, because its memory is anonymous, so it must not write either.

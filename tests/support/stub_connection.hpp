@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <vector>
 
 namespace rpmem::test {
@@ -31,12 +32,17 @@ public:
         is_full_ = is_full;
     }
 
+    // From now on post() throws std::bad_alloc.
+    void run_out_of_memory() { has_memory_ = false; }
+
     [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
     // Returns the pieces of posted(). Their bytes belong to the caller of post().
     [[nodiscard]] const std::vector<std::span<const std::byte>>& pieces() const { return pieces_; }
 
     transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                                transport::More) override {
+        if (!has_memory_)
+            throw std::bad_alloc();
         if (is_full_)
             return transport::PostResult::full;
         posted_.push_back(header);
@@ -98,6 +104,7 @@ private:
     std::vector<std::span<const std::byte>> pieces_;
     bool is_stalled_ = false;
     bool is_full_ = false;
+    bool has_memory_ = true;
     std::deque<Frame> arriving_;
     transport::ConnectionFailure failure_;
     bool acknowledges_ = false;

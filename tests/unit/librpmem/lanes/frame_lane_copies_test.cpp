@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests FrameLane::persist_copy() over a stub connection. The test fails if it sends other bytes
+// Tests FrameLane::persist_copies() over a stub connection. The test fails if it sends other bytes
 // than those of the copy, if a piece does not fit into the buffers of libfabric, if it returns 0
 // before the target has acknowledged everything, or if a range that was not acknowledged is
 // forgotten.
 #include "librpmem/lanes/frame_lane.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/stub_connection.hpp"
+
+#include <array>
 
 namespace rpmem::initiator::lane_copies {
 namespace {
@@ -27,12 +29,13 @@ struct CopyLane {
                    {-1, [] { return true; }},
                    std::chrono::milliseconds(1000)};
     std::vector<std::byte> copy = std::vector<std::byte>(100'000);
+    std::array<CopiedRange, 1> whole{CopiedRange{copy, offset}};
 };
 
 TEST(LaneCopies, AreSentInPiecesAndDrained) {
     CopyLane stub;
     stub.connection->acknowledge_all();
-    ASSERT_EQ(stub.lane.persist_copy(stub.copy, offset), 0) << stub.lane.violation();
+    ASSERT_EQ(stub.lane.persist_copies(stub.whole), 0) << stub.lane.violation();
     std::size_t sent = 0;
     const auto& posted = stub.connection->posted();
     for (std::size_t i = 0; i + 1 < posted.size(); ++i) {
@@ -47,9 +50,27 @@ TEST(LaneCopies, AreSentInPiecesAndDrained) {
     EXPECT_FALSE(stub.lane.has_unacknowledged());
 }
 
+// Each wait for an ack would cost a round trip.
+TEST(LaneCopies, OfSeveralRangesAreDrainedTogether) {
+    CopyLane stub;
+    stub.connection->acknowledge_all();
+    const std::span<const std::byte> copy = stub.copy;
+    const std::array<CopiedRange, 3> ranges{CopiedRange{copy.first(64), offset},
+                                            CopiedRange{copy.subspan(64, 64), offset + 4096},
+                                            CopiedRange{copy.subspan(128, 64), 0}};
+    ASSERT_EQ(stub.lane.persist_copies(ranges), 0) << stub.lane.violation();
+    const auto& posted = stub.connection->posted();
+    ASSERT_EQ(posted.size(), ranges.size() + 1);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        EXPECT_EQ(posted[i].offset, ranges[i].offset);
+        EXPECT_EQ(stub.connection->pieces()[i].data(), ranges[i].copy.data());
+    }
+    EXPECT_EQ(posted.back().type, FrameType::persist) << "asks for the ack";
+}
+
 TEST(LaneCopies, WithoutAnAckTheyAreNotDurable) {
     CopyLane stub;
-    EXPECT_EQ(stub.lane.persist_copy(stub.copy, offset), ETIMEDOUT);
+    EXPECT_EQ(stub.lane.persist_copies(stub.whole), ETIMEDOUT);
     std::vector<PoolRange> unconfirmed;
     stub.lane.add_unconfirmed(unconfirmed);
     std::size_t bytes = 0;

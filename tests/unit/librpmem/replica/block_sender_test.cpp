@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -36,34 +37,53 @@ struct SenderTest : testing::Test {
     BlockMap map{blocks * block};
     BlockSender sender{memory, header};
     std::size_t next = 0;
+    std::size_t sent = 0;
 };
 
-TEST_F(SenderTest, SendsTheFirstRunWithoutTheHeader) {
+TEST_F(SenderTest, SendsMarkedBlocksTogetherWithoutTheHeader) {
     connection->acknowledge_all();
     map.mark(0, 2 * block);
     map.mark(5 * block, 1);
-    ASSERT_EQ(sender.send_run(lane, map, 0, next), 0);
-    EXPECT_EQ(next, 2U);
-    EXPECT_EQ(connection->posted().at(0).offset, header);
-    EXPECT_EQ(map.next(0), 5U);
-    ASSERT_EQ(sender.send_run(lane, map, next, next), 0);
+    ASSERT_EQ(sender.send_next(lane, map, next, sent), 0);
     EXPECT_EQ(next, 6U);
+    EXPECT_EQ(sent, 3U);
     EXPECT_EQ(map.count(), 0U);
+    const auto& posted = connection->posted();
+    EXPECT_EQ(posted.at(0).offset, header);
+    std::size_t bytes = 0;
+    for (const wire::FrameHeader& frame : posted)
+        bytes += frame.type == wire::FrameType::write ? frame.length : 0;
+    EXPECT_EQ(bytes, 3 * block - header);
+    const auto asks = [](const wire::FrameHeader& frame) {
+        return frame.type != wire::FrameType::write;
+    };
+    EXPECT_EQ(std::ranges::count_if(posted, asks), 1) << "one round trip for all";
 }
 
-TEST_F(SenderTest, ARunIsOneMebibyteAtMost) {
+TEST_F(SenderTest, SendsOneMebibyteAtMost) {
     connection->acknowledge_all();
     map.mark(3 * block, 30 * block);
-    ASSERT_EQ(sender.send_run(lane, map, 0, next), 0);
-    EXPECT_EQ(next, 3 + BlockSender::max_run);
-    EXPECT_EQ(map.count(), 30 - BlockSender::max_run);
+    ASSERT_EQ(sender.send_next(lane, map, next, sent), 0);
+    EXPECT_EQ(next, 3 + BlockSender::max_together);
+    EXPECT_EQ(sent, BlockSender::max_together);
+    EXPECT_EQ(map.count(), 30 - BlockSender::max_together);
 }
 
 TEST_F(SenderTest, WhatIsNotDurableIsMarkedAgain) {
     map.mark(block, 3 * block);
-    EXPECT_EQ(sender.send_run(lane, map, 0, next), ETIMEDOUT);
-    EXPECT_EQ(map.count(), 3U);
+    map.mark(9 * block, 1);
+    EXPECT_EQ(sender.send_next(lane, map, next, sent), ETIMEDOUT);
+    EXPECT_EQ(sent, 0U);
+    EXPECT_EQ(map.count(), 4U);
     EXPECT_EQ(map.next(0), 1U);
+    EXPECT_EQ(map.next(4), 9U);
+}
+
+TEST_F(SenderTest, WithoutMemoryTheBlocksAreMarkedAgain) {
+    connection->run_out_of_memory();
+    map.mark(block, 3 * block);
+    EXPECT_THROW(static_cast<void>(sender.send_next(lane, map, next, sent)), std::bad_alloc);
+    EXPECT_EQ(map.count(), 3U);
 }
 
 TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
@@ -74,7 +94,7 @@ TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
     ASSERT_EQ(::mprotect(static_cast<std::byte*>(pages) + block, 4096, PROT_NONE), 0);
     connection->acknowledge_all();
     map.mark(0, 2 * block);
-    EXPECT_EQ(other.send_run(lane, map, 0, next), 0);
+    EXPECT_EQ(other.send_next(lane, map, next, sent), 0);
     ASSERT_TRUE(other.failure());
     EXPECT_EQ(other.failure()->code, EFAULT);
     EXPECT_TRUE(test::contains(other.failure()->text, "65536 of the pool"));
@@ -89,14 +109,15 @@ TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
     connection->acknowledge_all();
     constexpr std::uint64_t stores = 1500;
     constexpr std::size_t at = 2;
-    std::atomic<std::uint64_t> sent = 0;
+    std::atomic<std::uint64_t> newest = 0; // the newest number that was sent
     std::atomic<bool> is_over = false;
     std::thread catch_up([&] {
+        std::size_t total = 0;
         while (!is_over)
-            if (map.next(0) < blocks && sender.send_run(lane, map, 0, next) == 0) {
+            if (next = 0; map.next(0) < blocks && sender.send_next(lane, map, next, total) == 0) {
                 std::uint64_t word = 0;
                 std::memcpy(&word, sender.copies() + sizeof(word), sizeof(word));
-                sent = word;
+                newest = word;
             }
     });
     std::mt19937 random(1);
@@ -109,9 +130,9 @@ TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
         std::atomic_ref(words[at * block / 8 + 1]).store(number);
         map.mark(at * block, 1);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        while (sent != number && std::chrono::steady_clock::now() < end)
+        while (newest != number && std::chrono::steady_clock::now() < end)
             std::this_thread::yield();
-        ASSERT_EQ(sent, number) << (is_over = true, catch_up.join(), "a store was lost");
+        ASSERT_EQ(newest, number) << (is_over = true, catch_up.join(), "a store was lost");
     }
     is_over = true;
     catch_up.join();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests how the record of a pool that is catching up outlives sessions and failures, with the
-// record in an attribute and in state-dir. The test fails if the state ends without in_sync, if a
-// refused writer takes the claim, if a state that was stored is lost or one that was not stored is
-// reported as stored, or if an older rpmemd cannot read the record afterwards.
+// Tests how the record of a pool that is catching up, or whose program may go on without it,
+// outlives sessions and failures, with the record in an attribute and in state-dir. The test fails
+// if the state ends without in_sync, if a refused writer takes the claim, if a state that was
+// stored is lost or one that was not stored is reported as stored, or if an older rpmemd cannot
+// read the record afterwards.
 #include "tests/unit/rpmemd/registry/registration_fixture.hpp"
 
 namespace rpmem::target {

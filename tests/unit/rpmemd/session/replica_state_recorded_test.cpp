@@ -61,10 +61,16 @@ TEST_F(RecordedReplicaState, IsDurableWhenTheRequestSucceeds) {
     EXPECT_EQ(writes(), 1U);
     EXPECT_TRUE(last_record_is_durable());
     EXPECT_EQ(pool_record().catching_up_since, 0);
+    EXPECT_EQ(pool_record().alone_since, 0);
+    ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::may_go_alone)));
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_TRUE(last_record_is_durable());
+    EXPECT_EQ(pool_record().alone_since, pool_record().since);
 }
 
 TEST_F(RecordedReplicaState, OneThatIsNotDurableIsAnErrorAndIsTakenBack) {
-    for (const ReplicaState state : {ReplicaState::catching_up, ReplicaState::in_sync}) {
+    for (const ReplicaState state :
+         {ReplicaState::catching_up, ReplicaState::in_sync, ReplicaState::may_go_alone}) {
         start(comparing);
         ASSERT_TRUE(opens());
         if (state == ReplicaState::in_sync) {
