@@ -317,7 +317,7 @@ Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
 
 Result<> Pool::close() {
     in_children_.reset();
-    link_->hurry(close_time);
+    link_->limit_reconnecting(close_time);
     CallBound bound;
     if (closes_alone(close_time))
         return {};

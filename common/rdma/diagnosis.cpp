@@ -97,7 +97,7 @@ std::string devices_with_interfaces(const std::vector<const Device*>& devices) {
     return text;
 }
 
-Diagnosis diagnose_stranger(const std::vector<const Device*>& allowed, const LocalEnd& end) {
+Diagnosis diagnose_without_device(const std::vector<const Device*>& allowed, const LocalEnd& end) {
     const std::string there_is = devices_with_interfaces(allowed);
     if (end.loopback)
         return found(Fault::not_an_rdma_address,
@@ -170,7 +170,7 @@ Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end) {
     for (const Device& device : facts.devices.devices)
         if (has_interface(allowed_ports(device, {}), end.interface))
             return diagnose_owner(device, facts, end);
-    return diagnose_stranger(allowed_devices(facts), end);
+    return diagnose_without_device(allowed_devices(facts), end);
 }
 
 bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts) {

@@ -111,7 +111,7 @@ Failure ExpositionFile::cannot(std::string_view step, const std::string& name) c
 }
 
 Result<> ExpositionFile::replace(std::string_view text) const {
-    constexpr std::chrono::seconds patience(5); // timeout of the write
+    constexpr std::chrono::seconds write_timeout(5);
     // An earlier process with this PID may have been killed while it wrote.
     static_cast<void>(::unlinkat(directory(), temporary_.c_str(), 0));
     const UniqueFd file(::openat(directory(), temporary_.c_str(),
@@ -119,8 +119,8 @@ Result<> ExpositionFile::replace(std::string_view text) const {
                                  mode_when_written));
     if (!file)
         return cannot("create", temporary_);
-    RPMEM_TRY(in_context(
-        temporary_, write_fully(file.get(), std::as_bytes(std::span(text)), Deadline(patience))));
+    RPMEM_TRY(in_context(temporary_, write_fully(file.get(), std::as_bytes(std::span(text)),
+                                                 Deadline(write_timeout))));
     // The umask may have removed permissions. A confined daemon may not call fchmod(2), so it sets
     // a umask that keeps them.
     struct stat status {};

@@ -43,7 +43,7 @@ enum class Fault {
 };
 
 // After these faults an error frame can still be sent.
-[[nodiscard]] constexpr bool may_be_told(Fault fault) {
+[[nodiscard]] constexpr bool can_notify_peer(Fault fault) {
     return fault == Fault::broke_protocol || fault == Fault::damaged;
 }
 

@@ -107,7 +107,9 @@ public:
     bool join(const std::shared_ptr<Connection>& connection, const std::function<bool()>& commit);
 
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
-    void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
+    void limit_reconnecting(std::chrono::milliseconds time) {
+        max_time_ = std::min(time, max_time_.load());
+    }
     // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
     // once a second.
     void beat() noexcept;
@@ -126,7 +128,7 @@ private:
     [[nodiscard]] static std::uint64_t now();
     void begin_counting();
     [[nodiscard]] static bool may_replace(const Connection& connection, const Error& loss);
-    // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before hurry().
+    // Whether calls wait until the target is back: RPMEM_ON_LOSS=wait, before limit_reconnecting().
     [[nodiscard]] bool waits_without_limit() const;
     // Returns how long a call may spend on lost sessions.
     [[nodiscard]] CallTimes times();

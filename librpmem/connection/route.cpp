@@ -8,7 +8,7 @@
 namespace rpmem::initiator {
 namespace {
 
-std::optional<std::vector<HostAddress>> told_by(const std::optional<wire::Hello>& hello) {
+std::optional<std::vector<HostAddress>> addresses_of(const std::optional<wire::Hello>& hello) {
     if (!hello || (hello->capabilities & wire::capability_addresses) == 0)
         return std::nullopt;
     return hello->addresses;
@@ -53,8 +53,8 @@ Result<ProviderChoice> Route::choose(const Session& session, std::chrono::millis
                                  .host = target_.host,
                                  .resolved = resolved_,
                                  .peer = session.peer(),
-                                 .told = told_by(session.hello()),
-                                 .uses_told = settings_.told_addresses,
+                                 .advertised = addresses_of(session.hello()),
+                                 .uses_advertised = settings_.told_addresses,
                                  .why_not_resolved = why_not_resolved_},
                                 {.ssh = ask_where, .resolver = ask_resolver});
     std::optional<Error> first;

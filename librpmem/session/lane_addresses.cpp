@@ -8,7 +8,7 @@
 namespace rpmem::initiator {
 namespace {
 
-constexpr std::size_t max_told = 8;
+constexpr std::size_t max_advertised = 8;
 
 class AddressList {
 public:
@@ -100,9 +100,9 @@ void add_reached(AddressList& collection, const LoginFacts& arrival, const Inqui
                        "where the login went");
         return collection.note_way(arrival.peer);
     }
-    const bool tells = arrival.told && !arrival.told->empty();
+    const bool tells = arrival.advertised && !arrival.advertised->empty();
     for (std::size_t i = 0; tells && i < arrival.resolved.size(); ++i)
-        if (parse_address(arrival.resolved[i]) == arrival.told->front()) {
+        if (parse_address(arrival.resolved[i]) == arrival.advertised->front()) {
             collection.add(i == 0 ? arrival.host : arrival.resolved[i], arrival.resolved[i],
                            "the target's name");
             return collection.note_way(arrival.resolved[i]);
@@ -116,18 +116,18 @@ void add_reached(AddressList& collection, const LoginFacts& arrival, const Inqui
         add_by_name(collection, arrival);
 }
 
-void add_told(AddressList& collection, const LoginFacts& arrival) {
-    if (!arrival.told)
+void add_advertised(AddressList& collection, const LoginFacts& arrival) {
+    if (!arrival.advertised)
         return;
-    for (std::size_t i = 0; i < std::min(arrival.told->size(), max_told); ++i) {
-        const HostAddress& address = (*arrival.told)[i];
+    for (std::size_t i = 0; i < std::min(arrival.advertised->size(), max_advertised); ++i) {
+        const HostAddress& address = (*arrival.advertised)[i];
         const Reach reach = reach_of(address);
         const bool may = reach == Reach::anywhere ||
                          (reach == Reach::same_machine && collection.went_on_this_machine());
         std::string why_not;
         if (!may)
             why_not = "it is a loopback or link-local address, and ssh did not connect to it";
-        else if (!arrival.uses_told) // a hostile target could make us connect to any address
+        else if (!arrival.uses_advertised) // a hostile target could make us connect to any address
             why_not = "RPMEM_TOLD_ADDRESSES=1 allows the addresses that a target names";
         if (reach != Reach::nowhere)
             collection.add(text_of(address), text_of(address), "sent by rpmemd",
@@ -144,7 +144,7 @@ std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival, const Inquiri
         return collection.take();
     }
     add_reached(collection, arrival, ask);
-    add_told(collection, arrival);
+    add_advertised(collection, arrival);
     return collection.take();
 }
 

@@ -30,8 +30,8 @@ struct LoginFacts {
     std::string peer;                  // address of the login; empty if only ssh(1) knows it
     // Addresses that the daemon has sent. The first is the one at which ssh arrived. Nothing if the
     // daemon does not send any.
-    std::optional<std::vector<HostAddress>> told;
-    bool uses_told = false;         // RPMEM_TOLD_ADDRESSES
+    std::optional<std::vector<HostAddress>> advertised;
+    bool uses_advertised = false;   // RPMEM_TOLD_ADDRESSES
     std::string why_not_resolved{}; // error text if resolved is empty
 };
 

@@ -74,7 +74,7 @@ constexpr int timeout_ms = 100;
 struct ViolationLog {
     UniqueFd file;
     std::array<std::string, max_numbers + 1> text; // the last one is for higher numbers
-    std::array<std::atomic_flag, max_numbers + 1> told{};
+    std::array<std::atomic_flag, max_numbers + 1> is_logged{};
 };
 // Used by the signal handler. Never deleted, because the filter is active until the process ends.
 std::atomic<ViolationLog*> lines = nullptr;
@@ -115,7 +115,7 @@ void refuse(int, siginfo_t* information, void* context) {
     const std::size_t number =
         std::min<std::size_t>(static_cast<unsigned>(information->si_syscall), max_numbers);
     const int code = errno;
-    if (!known.told[number].test_and_set())
+    if (!known.is_logged[number].test_and_set())
         signal_safe::put(known.file.get(), known.text[number], timeout_ms);
     errno = code;
     set_result(context, EPERM);

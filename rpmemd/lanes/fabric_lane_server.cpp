@@ -152,15 +152,15 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
         if (slot.is(FabricPhase::ended))
             continue;
         if (event.kind == EventKind::connected)
-            slot.is_told = true;
-        // Without is_told the event may belong to a former endpoint with the same address.
-        else if (event.kind == EventKind::failed || slot.is_told)
+            slot.is_reported = true;
+        // Without is_reported the event may belong to a former endpoint with the same address.
+        else if (event.kind == EventKind::failed || slot.is_reported)
             lose(slot, lane);
     }
 }
 
 void FabricLaneServer::note_connected(LaneSlot& slot) {
-    if (!std::exchange(slot.is_told, true))
+    if (!std::exchange(slot.is_reported, true))
         ++connected_;
 }
 

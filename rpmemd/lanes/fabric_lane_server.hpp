@@ -58,7 +58,7 @@ private:
         fid_t endpoint = nullptr;
         std::shared_ptr<transport::FabricState> state;
         Clock::time_point deadline; // of the handshake
-        bool is_told = false;       // the event queue has reported the connection
+        bool is_reported = false;   // the event queue has reported the connection
         [[nodiscard]] bool is(transport::FabricPhase stage) const {
             return state && state->phase() == stage;
         }

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds leaving_tick(50);
 // for input, but an error can still be sent.
 bool has_closed(const transport::LaneConnection& connection) {
     return connection.fd() < 0 ||
-           (connection.ended() && !transport::may_be_told(connection.failure().fault));
+           (connection.ended() && !transport::can_notify_peer(connection.failure().fault));
 }
 
 } // namespace

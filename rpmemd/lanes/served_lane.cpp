@@ -35,7 +35,7 @@ bool ServedLane::serve() {
     const transport::ConnectionFailure& failure = connection_->failure();
     if (failure.fault == Fault::medium)
         find_unreadable_page();
-    if (transport::may_be_told(failure.fault) || failure.fault == Fault::medium)
+    if (transport::can_notify_peer(failure.fault) || failure.fault == Fault::medium)
         set_error_text(failure.text);
     if (!error_text_.empty() || connection_->ended())
         return false;
@@ -151,7 +151,7 @@ void ServedLane::set_error_text(std::string error_text) {
 }
 
 void ServedLane::send_error() {
-    const bool broke_rules = transport::may_be_told(connection_->failure().fault);
+    const bool broke_rules = transport::can_notify_peer(connection_->failure().fault);
     send_error(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
                broke_rules ? EBADMSG : EIO, error_text_);
 }

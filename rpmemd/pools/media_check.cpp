@@ -13,7 +13,7 @@ namespace rpmem::target {
 namespace {
 
 Result<> check_volatile(const PoolOptions& options, const PartFile& part,
-                        std::set<std::string>& told, const Log& log) {
+                        std::set<std::string>& logged, const Log& log) {
     const MediumName medium = part.is_device_dax() ? MediumName{} : medium_of(part.fd());
     if (medium.kind == MediumKind::lasting)
         return {};
@@ -21,14 +21,14 @@ Result<> check_volatile(const PoolOptions& options, const PartFile& part,
         return invalid(
             "part {} is on {}: {}; the configuration refuses that (volatile-medium = refuse)",
             part.path().native(), medium.file_system, describe(medium.kind));
-    if (told.insert(medium.file_system).second)
+    if (logged.insert(medium.file_system).second)
         log.warning("part {} is on {}: {}", part.path().native(), medium.file_system,
                     describe(medium.kind));
     return {};
 }
 
 Result<> check_deep_flush(const PoolOptions& options, const PartFile& part,
-                          std::set<std::string>& told, const Log& log) {
+                          std::set<std::string>& logged, const Log& log) {
     struct stat status {};
     if (fstat(part.fd(), &status) != 0)
         return fail_errno(ErrorClass::bug, errno, "cannot examine part {}", part.path().native());
@@ -44,7 +44,7 @@ Result<> check_deep_flush(const PoolOptions& options, const PartFile& part,
     if (options.require_deep_flush)
         return fail(ErrorClass::caller_fault, EACCES,
                     "{} (the configuration says deep-flush = require)", text);
-    if (told.insert(file->native()).second)
+    if (logged.insert(file->native()).second)
         log.warning("{}. Until then rpmem_deep_persist() does no more than rpmem_persist()", text);
     return {};
 }
@@ -53,11 +53,11 @@ Result<> check_deep_flush(const PoolOptions& options, const PartFile& part,
 
 Result<> check_media(const PoolOptions& options, const std::vector<PartFile>& parts,
                      const std::vector<bool>& on_pmem, const Log& log) {
-    std::set<std::string> told;
+    std::set<std::string> logged;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        RPMEM_TRY(check_volatile(options, parts[i], told, log));
+        RPMEM_TRY(check_volatile(options, parts[i], logged, log));
         if (on_pmem[i])
-            RPMEM_TRY(check_deep_flush(options, parts[i], told, log));
+            RPMEM_TRY(check_deep_flush(options, parts[i], logged, log));
     }
     return {};
 }

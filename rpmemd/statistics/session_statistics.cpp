@@ -80,11 +80,11 @@ void SessionStatistics::start(SessionFacts facts,
 void SessionStatistics::run(const SessionFacts& facts,
                             const std::vector<std::shared_ptr<const WorkerCounters>>& workers) {
     pollfd stop{stop_->fd(), POLLIN, 0};
-    bool is_told = false;
+    bool is_reported = false;
     do {
         try {
             const auto written = file_->replace(metrics_of(facts, workers, nanoseconds_of_tick_));
-            if (!written && !std::exchange(is_told, true))
+            if (!written && !std::exchange(is_reported, true))
                 warn(written.error().text);
         } catch (const std::exception&) { // out of memory; try again after the interval
         }

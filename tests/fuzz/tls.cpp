@@ -91,22 +91,22 @@ void require_failure(const transport::TlsStream& stream) {
 
 // Returns all data that the target delivers until the end of the stream or a failure.
 fuzz::Bytes drain(transport::TlsStream& target) {
-    fuzz::Bytes heard;
+    fuzz::Bytes received;
     std::array<std::byte, 300> place;
     const iovec where{place.data(), place.size()};
     for (int i = 0; i < 100000; ++i) {
         const ssize_t got = target.receive(std::span(&where, 1));
         if (got == 0)
-            return heard;
+            return received;
         if (got < 0 && got != -EAGAIN) {
             require_failure(target);
-            return heard;
+            return received;
         }
         if (got > 0)
-            heard.insert(heard.end(), place.begin(), place.begin() + got);
+            received.insert(received.end(), place.begin(), place.begin() + got);
     }
     require(false, "a stream whose other end has gone ends");
-    return heard;
+    return received;
 }
 
 void strange_handshake(const fuzz::Bytes& bytes, std::size_t step) {
@@ -155,10 +155,11 @@ void changed_records(fuzz::Input& input, std::size_t step) {
         is_changed = is_changed || (change & 0xff) != 0;
         stream[where] ^= static_cast<std::byte>(change);
     }
-    const fuzz::Bytes heard = drain(*pair.target);
-    require(heard.size() <= said.size() && std::equal(heard.begin(), heard.end(), said.begin()),
+    const fuzz::Bytes received = drain(*pair.target);
+    require(received.size() <= said.size() &&
+                std::equal(received.begin(), received.end(), said.begin()),
             "what is given out is what was said, from its beginning on");
-    require(is_changed || heard == said, "what was not changed is given out");
+    require(is_changed || received == said, "what was not changed is given out");
 }
 
 } // namespace

@@ -31,7 +31,7 @@
 namespace rpmem::hostile {
 
 // The limit of every wait. A daemon that takes longer hangs.
-inline constexpr std::chrono::seconds patience(10);
+inline constexpr std::chrono::seconds test_timeout(10);
 
 struct Ending {
     bool in_time = false;   // it ended by itself
@@ -172,14 +172,14 @@ public:
 
     // Returns false if the daemon has closed its end or does not read it in time.
     bool send(std::span<const std::byte> bytes) {
-        return write_fully(input_.get(), bytes, Deadline(patience)).has_value();
+        return write_fully(input_.get(), bytes, Deadline(test_timeout)).has_value();
     }
     // Returns SIZE bytes of standard output, or fewer if it ends or the time is over.
     wire::Bytes receive(std::size_t size) {
         // Does not use read_fully() of the product, because a bug of it could remain hidden.
         wire::Bytes bytes(size);
         std::size_t done = 0;
-        const Deadline deadline(patience);
+        const Deadline deadline(test_timeout);
         while (done < size) {
             pollfd output = {output_.get(), POLLIN, 0};
             if (::poll(&output, 1, deadline.poll_timeout()) <= 0)
@@ -211,7 +211,7 @@ public:
     // standard error is read meanwhile, or only after the end.
     enum class ErrorText { read_at_once, read_at_the_end };
     Ending wait(ErrorText when = ErrorText::read_at_once) {
-        const Deadline deadline(patience);
+        const Deadline deadline(test_timeout);
         Stream output{output_ ? output_.get() : -1, {}};
         Stream error{when == ErrorText::read_at_once ? error_.get() : -1, {}};
         read_to_end(output, error, deadline);

@@ -28,7 +28,7 @@ protected:
     // Connects the lane again. The daemon refuses that until it has noticed the end of the last
     // connection.
     [[nodiscard]] RawLane again(std::uint32_t number, Stage stage) const {
-        for (const Deadline deadline(patience);;) {
+        for (const Deadline deadline(test_timeout);;) {
             try {
                 return {port(), proof_, number, stage};
             } catch (const std::exception&) {
@@ -216,23 +216,23 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     auto first = lane(0);
     constexpr rlimit fewer{90, 90}; // not enough for all connections
     ASSERT_EQ(::prlimit(daemon_.pid(), RLIMIT_NOFILE, &fewer, nullptr), 0);
-    std::vector<UniqueFd> strangers;
+    std::vector<UniqueFd> connections;
     for (std::size_t i = 0; i < kept + 26; ++i) {
-        strangers.push_back(connect_to(port()));
+        connections.push_back(connect_to(port()));
         if (i % 8 == 0) {
-            EXPECT_EQ(::send(strangers.back().get(), "R", 1, MSG_NOSIGNAL), 1);
+            EXPECT_EQ(::send(connections.back().get(), "R", 1, MSG_NOSIGNAL), 1);
         }
     }
     const auto left_after = [&](std::size_t wanted, std::chrono::seconds time) {
-        for (const Deadline deadline(time); strangers.size() > wanted && !deadline.passed();) {
+        for (const Deadline deadline(time); connections.size() > wanted && !deadline.passed();) {
             std::vector<pollfd> fds;
-            for (const UniqueFd& each : strangers)
+            for (const UniqueFd& each : connections)
                 fds.push_back({each.get(), POLLIN, 0});
             ::poll(fds.data(), fds.size(), 100);
             std::size_t place = 0;
-            std::erase_if(strangers, [&](const UniqueFd&) { return fds[place++].revents != 0; });
+            std::erase_if(connections, [&](const UniqueFd&) { return fds[place++].revents != 0; });
         }
-        return strangers.size();
+        return connections.size();
     };
     EXPECT_LE(left_after(kept, soon), kept);
     EXPECT_TRUE(lane(1).persist(page, 64, std::byte{1})) << "lanes come in all the while";
@@ -248,9 +248,9 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
 
 TEST_F(LaneMessages, AThousandConnectionsAtOnce) {
     auto honest = lane(0);
-    std::vector<UniqueFd> strangers;
+    std::vector<UniqueFd> connections;
     for (int i = 0; i < 1000; ++i) {
-        strangers.push_back(connect_to(port()));
+        connections.push_back(connect_to(port()));
         if (i % 100 == 0) {
             ASSERT_TRUE(honest.persist(page, 64, std::byte{1})) << i;
         }

@@ -88,7 +88,7 @@ public:
     // Returns SIZE bytes, or fewer if the connection ends or the time is over.
     [[nodiscard]] wire::Bytes receive(std::size_t size) {
         wire::Bytes bytes(size);
-        bytes.resize(read_fully(socket_.get(), bytes, Deadline(patience)).value_or(0));
+        bytes.resize(read_fully(socket_.get(), bytes, Deadline(test_timeout)).value_or(0));
         return bytes;
     }
     bool send_frame(wire::FrameHeader header, std::span<const std::byte> payload = {}) {
@@ -121,7 +121,7 @@ public:
     }
     // Returns whether the daemon ends the connection in time. Drops what it still sends.
     [[nodiscard]] bool is_ended() {
-        for (const Deadline deadline(patience); !deadline.passed();) {
+        for (const Deadline deadline(test_timeout); !deadline.passed();) {
             std::byte byte{};
             pollfd entry{socket_.get(), POLLIN, 0};
             if (::poll(&entry, 1, deadline.poll_timeout()) == 1 &&

@@ -164,15 +164,15 @@ TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
     give_up_looking();
     DaemonProcess daemon = started();
     ASSERT_EQ(daemon.receive(4).size(), 4U); // the initial status
-    const auto told = [&](const std::string& file) {
+    const auto proc_file = [&](const std::string& file) {
         std::string text = test::read_file("/proc/" + std::to_string(daemon.pid()) + "/" + file);
         text.erase(std::unique(text.begin(), text.end(),
                                [](char a, char b) { return a == ' ' && b == ' '; }),
                    text.end());
         return text;
     };
-    EXPECT_TRUE(test::contains(told("status"), "NoNewPrivs:\t1\n"));
-    EXPECT_TRUE(test::contains(told("limits"), "Max core file size 0 0 "));
+    EXPECT_TRUE(test::contains(proc_file("status"), "NoNewPrivs:\t1\n"));
+    EXPECT_TRUE(test::contains(proc_file("limits"), "Max core file size 0 0 "));
     const pid_t other = ::fork();
     if (other == 0)
         while (true)

@@ -39,7 +39,7 @@ constexpr bool children_may_allocate = true;
 #endif
 constexpr const char* may_wait_for_ever = "a child may wait for AddressSanitizer's locks for ever";
 
-constexpr unsigned patience = 120; // seconds; a child that hangs is killed
+constexpr unsigned test_timeout = 120; // seconds; a child that hangs is killed
 
 // A pipe by which one process wakes another.
 class Signal {
@@ -81,7 +81,7 @@ pid_t start_child(Body body) {
     const pid_t child = ::fork();
     if (child == 0) {
         in_child = true;
-        ::alarm(patience);
+        ::alarm(test_timeout);
         body();
         ::_exit(::testing::Test::HasFailure() ? 1 : 0);
     }

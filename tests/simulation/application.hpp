@@ -44,7 +44,7 @@ public:
     }
     void run() {
         Random& random = world_.random();
-        if (plan_.strangers > 0 && random.chance(50)) // let them connect before the lanes
+        if (plan_.unauthenticated > 0 && random.chance(50)) // let them connect before the lanes
             world_.sleep(random.below(latest_beginning));
         for (unsigned i = 0; i < plan_.steps; ++i) {
             if (random.chance(20))

@@ -102,7 +102,8 @@ private:
         const auto owner = who_is_(*system_.end(stream->fd()).link);
         world_.note("takes lane {}", identity.lane);
         if (!owner)
-            world_.find(fmt::format("a stranger was let in as lane {}", identity.lane));
+            world_.find(fmt::format("an unauthenticated connection was admitted as lane {}",
+                                    identity.lane));
         else if (*owner != identity.lane)
             world_.find(fmt::format("lane {} was let in as lane {}", *owner, identity.lane));
         credits_[identity.lane] = credits;

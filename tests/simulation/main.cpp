@@ -33,7 +33,7 @@ int run_many(Arena& arena, std::uint64_t first, std::uint64_t count, Planted pla
         tally.failed_calls += outcome.tally.failed_calls;
         tally.power_cuts += outcome.tally.power_cuts;
         tally.tries += outcome.tally.tries;
-        tally.told += outcome.tally.told;
+        tally.notified += outcome.tally.notified;
         if (!outcome.finding.empty() && ++findings <= 20)
             fmt::print("seed {}: {}\n", seed, outcome.finding);
     }
@@ -41,7 +41,7 @@ int run_many(Arena& arena, std::uint64_t first, std::uint64_t count, Planted pla
     fmt::print("{} seeds, {} with a finding; {} calls, {} of them failed; {} power cuts; {} "
                "lanes tried again, {} calls told of the end;",
                count, findings, tally.calls, tally.failed_calls, tally.power_cuts, tally.tries,
-               tally.told);
+               tally.notified);
     for (std::size_t i = 1; i < happened.size(); ++i)
         fmt::print(" {} {}", name_of(static_cast<Trouble>(i)), happened[i]);
     fmt::print("; history {:016x}; {:.0f} seeds a second\n", history,

@@ -60,10 +60,10 @@ struct Plan {
     std::size_t max_length = 8;
     std::size_t target_buffer = 0;
     Kind kind = Kind::file;
-    bool grants = false;    // the listener grants the credits; else both ends use TERMS
-    unsigned strangers = 0; // connections without the secret
-    bool outlasts = false;  // the session lasts until all of them have been closed
-    unsigned shortages = 0; // how often accept(2) has no descriptor
+    bool grants = false;          // the listener grants the credits; else both ends use TERMS
+    unsigned unauthenticated = 0; // connections without the secret
+    bool outlasts = false;        // the session lasts until all of them have been closed
+    unsigned shortages = 0;       // how often accept(2) has no descriptor
     Trouble trouble = Trouble::none;
     Time trouble_at = 0;
     unsigned troubled_lane = max_lanes; // max_lanes means all lanes
@@ -91,8 +91,8 @@ inline constexpr std::array<std::uint32_t, 5> frames{1, 2, 5, 64, 1024};
 inline constexpr std::array<std::size_t, 3> buffers{256, 4096, 64 * 1024};
 
 // This is more than the slots of the listener.
-inline constexpr std::uint64_t max_strangers = 160;
-inline constexpr std::uint64_t few_strangers = 6;
+inline constexpr std::uint64_t max_unauthenticated = 160;
+inline constexpr std::uint64_t few_unauthenticated = 6;
 
 // The maximum number of pieces of one call. More pieces take longer and test nothing new.
 inline constexpr std::size_t max_pieces = 24;
@@ -155,9 +155,10 @@ inline Plan make_plan(Random& random) {
     plan.kernel_tells = random.chance(60);
     plan.grants = random.chance(30);
     if (random.chance(30))
-        plan.strangers = 1 + static_cast<unsigned>(
-                                 random.below(random.chance(30) ? max_strangers : few_strangers));
-    plan.outlasts = plan.strangers > 0 && random.chance(30);
+        plan.unauthenticated =
+            1 + static_cast<unsigned>(
+                    random.below(random.chance(30) ? max_unauthenticated : few_unauthenticated));
+    plan.outlasts = plan.unauthenticated > 0 && random.chance(30);
     if (random.chance(10))
         plan.shortages = 1 + static_cast<unsigned>(random.below(3));
     return plan;

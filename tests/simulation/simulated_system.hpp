@@ -22,7 +22,7 @@ public:
         Conditions conditions;
         std::function<void(Link&)> opened;
         // Gets the bytes that an initiator sends before frames. May be empty.
-        std::function<void(const Link&, std::span<const iovec>)> heard{};
+        std::function<void(const Link&, std::span<const iovec>)> note_sent{};
     };
     explicit SimulatedSystem(World& world) : world_(world) {}
     ~SimulatedSystem() {
@@ -99,8 +99,8 @@ public:
         }
         const bool is_proving = socket.side == Side::initiator && socket.link->is_new(socket.side);
         const ssize_t sent = socket.link->send(socket.side, pieces, more);
-        if (sent > 0 && is_proving && path_to(socket.port).heard)
-            path_to(socket.port).heard(*socket.link, pieces);
+        if (sent > 0 && is_proving && path_to(socket.port).note_sent)
+            path_to(socket.port).note_sent(*socket.link, pieces);
         return sent;
     }
     ssize_t receive(int fd, std::span<const iovec> places) {

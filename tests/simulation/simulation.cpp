@@ -9,7 +9,7 @@
 #include "tests/simulation/forwarding_connection.hpp"
 #include "tests/simulation/model.hpp"
 #include "tests/simulation/simulated_group.hpp"
-#include "tests/simulation/strangers.hpp"
+#include "tests/simulation/unauthenticated.hpp"
 
 namespace rpmem::simulation {
 namespace {
@@ -20,8 +20,8 @@ constexpr Time peer_timeout = 2 * second;
 // The maximum pause in which every call must still succeed.
 constexpr Time max_pause = 2 * second;
 constexpr unsigned power_cuts = 6;
-// RPMEM_CONNECT_TIMEOUT. While the network works, a lane must connect within it, whatever strangers
-// do.
+// RPMEM_CONNECT_TIMEOUT. While the network works, a lane must connect within it, whatever
+// unauthenticated do.
 constexpr std::chrono::seconds connect_timeout(5);
 
 class Simulation {
@@ -53,7 +53,7 @@ public:
         }
         for (const auto& links : links_)
             outcome.tally.tries += links.empty() ? 0 : links.size() - 1;
-        outcome.tally.told = told_;
+        outcome.tally.notified = notified_;
         outcome.tally.power_cuts = power_cuts_;
         return outcome;
     }
@@ -75,8 +75,8 @@ private:
             plan_.troubled_lane, max_lanes);
     }
     void make_ends() {
-        strangers_ = std::make_unique<Strangers>(world_, plan_.strangers,
-                                                 static_cast<std::uint16_t>(plan_.lanes));
+        unauthenticated_ = std::make_unique<UnauthenticatedConnections>(
+            world_, plan_.unauthenticated, static_cast<std::uint16_t>(plan_.lanes));
         make_paths();
         system_.lack_descriptors(plan_.shortages);
         daemon_ = std::make_unique<Daemon>(
@@ -88,9 +88,9 @@ private:
                 return std::nullopt;
             });
         daemon_->start();
-        if (plan_.strangers > 0)
-            world_.start("strangers", [this] {
-                strangers_->run();
+        if (plan_.unauthenticated > 0)
+            world_.start("unauthenticated", [this] {
+                unauthenticated_->run();
                 if (plan_.outlasts)
                     is_done();
             });
@@ -113,14 +113,14 @@ private:
                 is_done();
             });
     }
-    // There is one path for each lane, and one for strangers.
+    // There is one path for each lane, and one for unauthenticated connections.
     void make_paths() {
         for (unsigned i = 0; i < plan_.lanes; ++i)
             system_.add_path({.conditions = plan_.conditions,
                               .opened = [this, i](Link& link) { is_opened(i, link); },
-                              .heard =
+                              .note_sent =
                                   [this](const Link& link, std::span<const iovec> pieces) {
-                                      strangers_->overhear(link, pieces);
+                                      unauthenticated_->record(link, pieces);
                                   }});
         system_.add_path({.conditions = plan_.conditions, .opened = [](Link&) {}});
     }
@@ -226,9 +226,9 @@ private:
             Link& link = *links_[lane].back();
             link.silence(side);
             if (plan_.kernel_tells)
-                for (const Side told : {Side::initiator, Side::target})
+                for (const Side side : {Side::initiator, Side::target})
                     world_.at(world_.now() + peer_timeout + world_.random().below(peer_timeout),
-                              [&link, told] { link.time_out(told); });
+                              [&link, side] { link.time_out(side); });
         }
     }
     void lose_session() {
@@ -265,7 +265,7 @@ private:
         if (!may_fail(lane))
             return "and nothing was wrong";
         if (plan_.trouble == Trouble::target_ends && complaint == daemon_->error_text())
-            ++told_;
+            ++notified_;
         const bool is_quiet = plan_.trouble == Trouble::half_open ||
                               plan_.trouble == Trouble::silence ||
                               plan_.trouble == Trouble::deaf_target;
@@ -273,10 +273,10 @@ private:
         const bool is_fault = code == EFAULT && plan_.trouble == Trouble::failed_send;
         if (code != ECONNRESET && !is_fault && !(code == ETIMEDOUT && is_quiet))
             return "which has another meaning";
-        const bool is_told = plan_.trouble == Trouble::medium ||
-                             plan_.trouble == Trouble::bad_peer ||
-                             plan_.trouble == Trouble::target_ends;
-        if (is_told && lane == plan_.troubled_lane % plan_.lanes &&
+        const bool is_notified = plan_.trouble == Trouble::medium ||
+                                 plan_.trouble == Trouble::bad_peer ||
+                                 plan_.trouble == Trouble::target_ends;
+        if (is_notified && lane == plan_.troubled_lane % plan_.lanes &&
             plan_.trouble == Trouble::bad_peer && complaint != daemon_->error_text())
             return fmt::format("and not why: {}", daemon_->error_text());
         return {};
@@ -317,11 +317,11 @@ private:
     std::vector<std::vector<Link*>> links_; // by lane, the last one at the end
     std::array<bool, 2> is_silent_{};       // by the side whose packets are lost
     std::unique_ptr<Daemon> daemon_;
-    std::unique_ptr<Strangers> strangers_;
+    std::unique_ptr<UnauthenticatedConnections> unauthenticated_;
     std::vector<std::unique_ptr<Application>> applications_;
     unsigned running_ = 0; // fibers that still need the session
     unsigned power_cuts_ = 0;
-    unsigned told_ = 0;
+    unsigned notified_ = 0;
 };
 
 } // namespace

@@ -32,8 +32,8 @@ struct Tally {
     std::uint64_t calls = 0;
     std::uint64_t failed_calls = 0;
     std::uint64_t power_cuts = 0;
-    std::uint64_t tries = 0; // further attempts to connect a lane
-    std::uint64_t told = 0;  // failed calls whose error text is that of the daemon's end
+    std::uint64_t tries = 0;    // further attempts to connect a lane
+    std::uint64_t notified = 0; // failed calls whose error text is that of the daemon's end
 };
 
 struct Outcome {

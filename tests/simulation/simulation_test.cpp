@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Found{Planted::b_before_a, 30, "acknowledged and is not durable"},
                       Found{Planted::hidden_error, 500, "acknowledged and is not durable"},
                       Found{Planted::no_deadline, 100, "a connection without a proof"},
-                      Found{Planted::same_nonce, 300, "a stranger was let in"},
+                      Found{Planted::same_nonce, 300, "an unauthenticated connection was admitted"},
                       Found{Planted::left_early, 300, "and not why"},
                       Found{Planted::lost_wake, 100, "timed out\", and nothing was wrong"}),
     [](const auto& found) {
@@ -169,15 +169,16 @@ TEST(Troubles, HappenAndMakeCallsFail) {
 TEST(Connecting, IsTriedAgainAndEndingsAreTold) {
     Arena arena;
     std::uint64_t tries = 0;
-    std::uint64_t told = 0;
-    for (std::uint64_t seed = 1; seed <= 3000 && (tries == 0 || told == 0); ++seed) {
+    std::uint64_t notified = 0;
+    for (std::uint64_t seed = 1; seed <= 3000 && (tries == 0 || notified == 0); ++seed) {
         const Outcome outcome = simulate(arena, {.seed = seed});
-        if (!does_harm(outcome.trouble)) // so a retry means that strangers had the slots
+        if (!does_harm(
+                outcome.trouble)) // so a retry means that unauthenticated connections had the slots
             tries += outcome.tally.tries;
-        told += outcome.tally.told;
+        notified += outcome.tally.notified;
     }
     EXPECT_GT(tries, 0U);
-    EXPECT_GT(told, 0U);
+    EXPECT_GT(notified, 0U);
 }
 
 } // namespace

@@ -19,7 +19,7 @@ SimulatedSystem* simulated(int fd) {
 }
 
 template <typename T>
-T told(T result) {
+T to_errno(T result) {
     if (result >= 0)
         return result;
     errno = static_cast<int>(-result);
@@ -42,7 +42,7 @@ constexpr int receive_buffer_of_kernel = 1 << 20;
 
 STANDS_FOR(int, socket, int domain, int type, int protocol) {
     SimulatedSystem* const system = SimulatedSystem::current();
-    return system ? told(system->open_socket()) : __real_socket(domain, type, protocol);
+    return system ? to_errno(system->open_socket()) : __real_socket(domain, type, protocol);
 }
 
 STANDS_FOR(int, bind, int fd, const sockaddr* name, socklen_t size) {
@@ -91,34 +91,36 @@ STANDS_FOR(int, connect, int fd, const sockaddr* name, socklen_t size) {
     SimulatedSystem* const system = simulated(fd);
     if (!system)
         return __real_connect(fd, name, size);
-    return told(system->connect(fd, ntohs(reinterpret_cast<const sockaddr_in*>(name)->sin_port)));
+    return to_errno(
+        system->connect(fd, ntohs(reinterpret_cast<const sockaddr_in*>(name)->sin_port)));
 }
 
 STANDS_FOR(int, accept4, int fd, sockaddr* name, socklen_t* size, int flags) {
     SimulatedSystem* const system = simulated(fd);
-    return system ? told(system->accept(fd)) : __real_accept4(fd, name, size, flags);
+    return system ? to_errno(system->accept(fd)) : __real_accept4(fd, name, size, flags);
 }
 
 STANDS_FOR(ssize_t, send, int fd, const void* data, std::size_t length, int flags) {
     SimulatedSystem* const system = simulated(fd);
     if (system && system->is_pipe(fd) && system->end(fd).side == Side::target)
-        return told(-ENOTSOCK);
+        return to_errno(-ENOTSOCK);
     const iovec whole{const_cast<void*>(data), length};
-    return system ? told(system->send(fd, {&whole, 1}, (flags & MSG_MORE) != 0))
+    return system ? to_errno(system->send(fd, {&whole, 1}, (flags & MSG_MORE) != 0))
                   : __real_send(fd, data, length, flags);
 }
 
 STANDS_FOR(ssize_t, sendmsg, int fd, const msghdr* message, int flags) {
     SimulatedSystem* const system = simulated(fd);
-    return system ? told(system->send(fd, {message->msg_iov, message->msg_iovlen},
-                                      (flags & MSG_MORE) != 0))
+    return system ? to_errno(system->send(fd, {message->msg_iov, message->msg_iovlen},
+                                          (flags & MSG_MORE) != 0))
                   : __real_sendmsg(fd, message, flags);
 }
 
 STANDS_FOR(ssize_t, recv, int fd, void* place, std::size_t length, int flags) {
     SimulatedSystem* const system = simulated(fd);
     const iovec whole{place, length};
-    return system ? told(system->receive(fd, {&whole, 1})) : __real_recv(fd, place, length, flags);
+    return system ? to_errno(system->receive(fd, {&whole, 1}))
+                  : __real_recv(fd, place, length, flags);
 }
 
 // With _FORTIFY_SOURCE, the compiler calls these instead of recv(2), read(2) and poll(2) where it
@@ -129,7 +131,7 @@ STANDS_FOR(ssize_t, __recv_chk, int fd, void* place, std::size_t length, std::si
 
 STANDS_FOR(ssize_t, recvmsg, int fd, msghdr* message, int flags) {
     SimulatedSystem* const system = simulated(fd);
-    return system ? told(system->receive(fd, {message->msg_iov, message->msg_iovlen}))
+    return system ? to_errno(system->receive(fd, {message->msg_iov, message->msg_iovlen}))
                   : __real_recvmsg(fd, message, flags);
 }
 
@@ -156,14 +158,14 @@ STANDS_FOR(ssize_t, write, int fd, const void* data, std::size_t length) {
         return __real_write(fd, data, length);
     const iovec whole{const_cast<void*>(data), length};
     if (!system->is_flag(fd))
-        return told(system->send(fd, {&whole, 1}, false));
+        return to_errno(system->send(fd, {&whole, 1}, false));
     system->set_flag(fd, true);
     return static_cast<ssize_t>(length);
 }
 
 STANDS_FOR(ssize_t, writev, int fd, const iovec* pieces, int count) {
     SimulatedSystem* const system = simulated(fd);
-    return system ? told(system->send(fd, {pieces, static_cast<std::size_t>(count)}, false))
+    return system ? to_errno(system->send(fd, {pieces, static_cast<std::size_t>(count)}, false))
                   : __real_writev(fd, pieces, count);
 }
 
@@ -173,9 +175,9 @@ STANDS_FOR(ssize_t, read, int fd, void* place, std::size_t length) {
         return __real_read(fd, place, length);
     const iovec whole{place, length};
     if (system->file(fd))
-        return told(system->read_file(fd, {static_cast<std::byte*>(place), length}));
+        return to_errno(system->read_file(fd, {static_cast<std::byte*>(place), length}));
     if (!system->is_flag(fd))
-        return told(system->receive(fd, {&whole, 1}));
+        return to_errno(system->receive(fd, {&whole, 1}));
     system->set_flag(fd, false);
     return static_cast<ssize_t>(length);
 }
@@ -191,7 +193,7 @@ STANDS_FOR(int, epoll_create1, int flags) {
 
 STANDS_FOR(int, epoll_ctl, int epoll, int operation, int fd, epoll_event* event) {
     SimulatedSystem* const system = simulated(epoll);
-    return system ? told(system->change_epoll(epoll, operation, fd, event))
+    return system ? to_errno(system->change_epoll(epoll, operation, fd, event))
                   : __real_epoll_ctl(epoll, operation, fd, event);
 }
 

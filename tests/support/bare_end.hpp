@@ -8,7 +8,7 @@
 
 namespace rpmem::test {
 
-inline constexpr std::chrono::seconds fabric_patience(20);
+inline constexpr std::chrono::seconds fabric_timeout(20);
 inline constexpr const char* loopback = "127.0.0.1";
 
 struct BareEnd {
@@ -27,7 +27,7 @@ struct BareEnd {
     // Waits for an event of KIND, and calls TURN in a loop meanwhile. Throws after a timeout.
     fabric::ConnectionEvent await(
         fabric::ConnectionEvent::Kind kind, const std::function<void()>& turn = [] {}) const {
-        const Deadline deadline(fabric_patience);
+        const Deadline deadline(fabric_timeout);
         while (!deadline.passed()) {
             turn();
             auto event = value_of(events->wait(Deadline(std::chrono::milliseconds(5)), -1));
@@ -39,7 +39,7 @@ struct BareEnd {
 
     // Waits for COUNT completions. Returns false after a timeout or a failed operation.
     bool await_completions(int count) const {
-        const Deadline deadline(fabric_patience);
+        const Deadline deadline(fabric_timeout);
         while (count > 0 && !deadline.passed()) {
             fabric::Completion entry;
             const int got = completions.read({&entry, 1});

@@ -86,7 +86,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             loses = covers && ++syncs_ == number_;
-            untold_ = untold_ || (loses && stall_.count() == 0);
+            unreported_ = unreported_ || (loses && stall_.count() == 0);
         }
         if (loses && ends_)
             ::_exit(1);
@@ -95,14 +95,14 @@ public:
         wait();
         if (loses) // gives other syncs more time to get the error first
             wait();
-        bool told = false;
+        bool reports = false;
         {
             const std::lock_guard lock(mutex_);
-            told = untold_ && (loses || random_() % 2 == 0);
-            untold_ = untold_ && !told;
+            reports = unreported_ && (loses || random_() % 2 == 0);
+            unreported_ = unreported_ && !reports;
         }
         wait(); // the sync has its result, but has not returned
-        return told;
+        return reports;
     }
 
 private:
@@ -132,7 +132,7 @@ private:
     std::mt19937 random_;
     std::vector<Mapped> mapped_;
     std::uint64_t syncs_ = 0;
-    bool untold_ = false;
+    bool unreported_ = false;
 };
 
 bool is_whole() {

@@ -26,7 +26,7 @@ class FrameTarget final : private transport::LaneOwner {
 public:
     explicit FrameTarget(LaneAnswer answer)
         : listener_(value_of(transport::Listener::listen(
-              {.addresses = {loopback}, .peer_timeout = fabric_patience}, random_))),
+              {.addresses = {loopback}, .peer_timeout = fabric_timeout}, random_))),
           answer_(std::move(answer)), thread_([this] { run(); }) {}
     ~FrameTarget() override {
         stopping_ = true;

@@ -15,7 +15,7 @@ class RecordedLane {
 public:
     // TIME is the operation timeout. MAX_STRICT is DirectRanges::strict.
     RecordedLane(bool appliance, std::size_t pool_size, bool slow_target = false,
-                 std::chrono::milliseconds time = fabric_patience,
+                 std::chrono::milliseconds time = fabric_timeout,
                  std::size_t max_strict = initiator::DirectRanges{}.strict)
         : target_({.pool_size = pool_size, .is_slow = slow_target}), pool_(pool_size),
           end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, loopback,
@@ -45,7 +45,7 @@ private:
                           fabric::RemoteAddress{target_.remote_address(), target_.remote_key()}},
              .queue = std::min(end_.provider.queues.send, queue_size),
              .max_payload = 0},
-            "lane 0", {fabric_patience, {lost_.fd(), [] { return false; }}}));
+            "lane 0", {fabric_timeout, {lost_.fd(), [] { return false; }}}));
         const wire::LaneTerms terms{.credits = opened.credits,
                                     .pool_size = pool_.size(),
                                     .direct = true,

@@ -14,12 +14,12 @@ public:
         : target_({.pool_size = pool_size, .is_slow = false}),
           daemon_([this, method](const DaemonEnd& end) {
               end.say(wire::encode_initial_status(0));
-              const wire::Request create = DaemonEnd::decoded(end.hear_request());
+              const wire::Request create = DaemonEnd::decoded(end.receive_request());
               end.say(wire::encode(wire::CreateResponse{
                   wire::Status::success,
                   {target_.port(), method, target_.remote_key(), target_.remote_address(),
                    std::get<wire::CreateRequest>(create).lanes}}));
-              const wire::Request last = DaemonEnd::decoded(end.hear_request());
+              const wire::Request last = DaemonEnd::decoded(end.receive_request());
               recorded_at_close_ = target_.record().size();
               const auto* const close = std::get_if<wire::CloseRequest>(&last);
               asked_to_remove_ = close && close->remove;

@@ -66,7 +66,7 @@ public:
     }
     // Waits until IS_ENOUGH returns true for the record. Returns false after a timeout.
     [[nodiscard]] bool wait_until(const std::function<bool(const Record&)>& is_enough) const {
-        for (const Deadline deadline(fabric_patience); !deadline.passed();
+        for (const Deadline deadline(fabric_timeout); !deadline.passed();
              std::this_thread::sleep_for(between_looks)) {
             const std::lock_guard lock(mutex_);
             if (is_enough(record_))

@@ -20,7 +20,7 @@
 
 namespace rpmem::test {
 
-inline constexpr std::chrono::seconds script_patience(20);
+inline constexpr std::chrono::seconds script_timeout(20);
 
 // Without the resume capability, a session ends when its connection is lost.
 inline constexpr std::uint64_t scripted_capabilities =
@@ -35,26 +35,26 @@ public:
           input_(::open((directory / "input").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
     void say(std::span<const std::byte> bytes) const {
-        check(write_fully(output_.get(), bytes, Deadline(script_patience)).has_value(), "say");
+        check(write_fully(output_.get(), bytes, Deadline(script_timeout)).has_value(), "say");
     }
     void say(const std::string& bytes) const { say(std::as_bytes(std::span(bytes))); }
     void complain(const std::string& text) const {
-        check(write_fully(error_.get(), std::as_bytes(std::span(text)), Deadline(script_patience))
+        check(write_fully(error_.get(), std::as_bytes(std::span(text)), Deadline(script_timeout))
                   .has_value(),
               "complain");
     }
-    [[nodiscard]] wire::Bytes hear(std::size_t size) const {
+    [[nodiscard]] wire::Bytes receive(std::size_t size) const {
         wire::Bytes bytes(size);
-        const auto got = read_fully(input_.get(), bytes, Deadline(script_patience));
-        check(got && *got == size, "hear");
+        const auto got = read_fully(input_.get(), bytes, Deadline(script_timeout));
+        check(got && *got == size, "receive");
         return bytes;
     }
-    wire::Bytes hear_request() const {
-        wire::Bytes bytes = hear(wire::request_header_size);
+    wire::Bytes receive_request() const {
+        wire::Bytes bytes = receive(wire::request_header_size);
         const auto header = wire::decode_request_header(bytes);
-        check(header.has_value(), "hear a header");
-        const wire::Bytes body = hear(header->size - bytes.size());
-        check(wire::decode_request(*header, body).has_value(), "hear a request");
+        check(header.has_value(), "receive a header");
+        const wire::Bytes body = receive(header->size - bytes.size());
+        check(wire::decode_request(*header, body).has_value(), "receive a request");
         bytes.insert(bytes.end(), body.begin(), body.end());
         return bytes;
     }
@@ -69,9 +69,9 @@ public:
         return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLERR) != 0;
     }
     // Returns when the library has closed its end, or after a timeout.
-    void hear_the_end() const {
+    void wait_for_end() const {
         std::byte byte;
-        while (read_fully(input_.get(), {&byte, 1}, Deadline(script_patience)).value_or(0) == 1)
+        while (read_fully(input_.get(), {&byte, 1}, Deadline(script_timeout)).value_or(0) == 1)
             ;
     }
 
@@ -86,7 +86,7 @@ public:
             std::string line;
             return !std::getline(stat, line) || line.find(") Z ") != std::string::npos;
         };
-        const Deadline deadline(script_patience);
+        const Deadline deadline(script_timeout);
         while (!ended() && !deadline.passed())
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         check(ended(), "see the listener end");
@@ -101,7 +101,7 @@ private:
     // Opens a FIFO for writing. Without O_NONBLOCK, open(2) would wait for ever if nothing ever
     // opens it for reading.
     static UniqueFd open_to_write(const std::filesystem::path& path) {
-        const Deadline deadline(script_patience);
+        const Deadline deadline(script_timeout);
         int fd = -1;
         while (fd < 0 && !deadline.passed()) {
             fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -156,8 +156,8 @@ public:
         settings.enable_verbs = false;
         settings.enable_tcp = false;
         settings.enable_sockets = true;
-        settings.connect_timeout = script_patience;
-        settings.operation_timeout = script_patience;
+        settings.connect_timeout = script_timeout;
+        settings.operation_timeout = script_timeout;
         return settings;
     }
 
@@ -248,7 +248,7 @@ inline wire::Bytes offer(const DaemonEnd& end, std::uint64_t capabilities, wire:
 // Sends a hello that offers sockets, and returns the answer.
 inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
     static_cast<void>(offer(end, capabilities, wire::Provider::sockets));
-    return value_of(wire::decode_hello_answer(end.hear(wire::hello_answer_size)));
+    return value_of(wire::decode_hello_answer(end.receive(wire::hello_answer_size)));
 }
 
 // Sends a hello that offers tcp without TLS, and returns the transcript of hello and answer.
@@ -259,7 +259,7 @@ inline transport::ControlTranscript greet_over_tcp(const DaemonEnd& end,
     const wire::Bytes said =
         offer(end, capabilities & ~wire::capability_tls, wire::Provider::tcp, secret);
     return value_of(
-        transport::ControlTranscript::make(secret, said, end.hear(wire::hello_answer_size)));
+        transport::ControlTranscript::make(secret, said, end.receive(wire::hello_answer_size)));
 }
 
 } // namespace rpmem::test

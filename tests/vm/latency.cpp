@@ -17,7 +17,7 @@ using namespace rpmem::vm;
 using fabric::Access;
 using EventKind = fabric::ConnectionEvent::Kind;
 
-constexpr std::chrono::minutes patience(1);
+constexpr std::chrono::minutes test_timeout(1);
 constexpr fabric::QueueSizes queues{16, 16};
 
 template <typename Value>
@@ -41,7 +41,7 @@ Result<> put(std::unique_ptr<Value>& place, Result<Value> value) {
 Result<fabric::ConnectionEvent> await(const fabric::EventQueue& events, EventKind kind,
                                       const fabric::EventQueue* other = nullptr) {
     constexpr std::chrono::milliseconds turn(10);
-    const Deadline deadline(patience);
+    const Deadline deadline(test_timeout);
     while (!deadline.passed()) {
         if (other)
             if (auto event = other->read(); !event || *event)

@@ -27,15 +27,15 @@ constexpr std::size_t small_message = 8;                   // the direction that
 constexpr std::size_t large_range = std::size_t{16} << 20; // one operation is enough for a round
 // Pause between the last operation and the measurement of an idle session.
 constexpr milliseconds settling_time{100};
-// Minimum duration of a round of the case `strangers`, in which about 40 unauthenticated
+// Minimum duration of a round of the case `refused`, in which about 40 unauthenticated
 // connections arrive.
-constexpr unsigned milliseconds_with_strangers = 200;
-constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
+constexpr unsigned min_unauthenticated_round = 200;
+constexpr milliseconds unauthenticated_pause{5}; // 200 connections a second
 // Maximum number of unauthenticated connections that are open at once. Half of them send nothing,
 // and the daemon keeps these for a while.
 constexpr std::size_t max_open = 100;
 // An invalid first message, shorter than a valid one. The daemon rejects it at its first byte.
-constexpr std::array<char, 64> nonsense{};
+constexpr std::array<char, 64> unauthenticated_bytes{};
 
 Pace pace_of(unsigned time, std::size_t bytes) {
     return {.nanoseconds = Nanoseconds(milliseconds(time)).count(),
@@ -46,7 +46,7 @@ double min_of(const std::vector<double>& rounds) { return *std::ranges::min_elem
 
 // Connects to LANES_AT without authentication until CONTROL is readable. Every second connection
 // sends an invalid message. Then sends the number of connections to CONTROL.
-void come_as_strangers(int control, const Place& lanes_at) {
+void connect_unauthenticated(int control, const Place& lanes_at) {
     // This process has inherited the affinity of the measuring thread, which may have a processor
     // of its own. It must not share that processor.
     cpu_set_t all;
@@ -60,10 +60,11 @@ void come_as_strangers(int control, const Place& lanes_at) {
         if (fd) {
             ++connections;
             if (i % 2 == 0)
-                (void)::send(fd->get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+                (void)::send(fd->get(), unauthenticated_bytes.data(), unauthenticated_bytes.size(),
+                             MSG_NOSIGNAL);
             open[i % max_open] = std::move(*fd);
         }
-        next += pause_of_strangers;
+        next += unauthenticated_pause;
         const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
         if (wait_readable(control, Deadline(left)).value_or(true))
             break;
@@ -206,22 +207,23 @@ private:
         return in_milliseconds(duration) * 1e3;
     }
 
-    Result<double> let_strangers_come(State& state) {
+    Result<double> persist_beside_unauthenticated(State& state) {
         RPMEM_ASSIGN(const Pool* const pool, this->pool());
         const Operation operation{.kind = OperationKind::persist, .size = 64};
         const Pace pace =
-            pace_of(std::max(options_.milliseconds, milliseconds_with_strangers), operation.size);
+            pace_of(std::max(options_.milliseconds, min_unauthenticated_round), operation.size);
         RPMEM_ASSIGN(const Round alone, pool->measure({.operation = operation, .pace = pace}));
         const std::optional<Place> lanes_at = youngest_peer();
         if (!lanes_at)
             return 0; // the lanes do not use TCP
-        RPMEM_ASSIGN(const OtherProcess strangers,
-                     start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
+        RPMEM_ASSIGN(const OtherProcess unauthenticated, start_process([&](int control) {
+                         connect_unauthenticated(control, *lanes_at);
+                     }));
         const Clock::time_point begin = Clock::now();
         RPMEM_ASSIGN(const Round ours, pool->measure({.operation = operation, .pace = pace}));
         const double elapsed = in_milliseconds(Clock::now() - begin);
-        RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
-        wait_for(strangers);
+        RPMEM_ASSIGN(const int came, ask<int>(unauthenticated.socket.get(), 0, start_timeout));
+        wait_for(unauthenticated);
         state.counters["alone_us"] = alone.time;
         state.counters["times_alone"] = ours.time / alone.time;
         state.counters["connections_per_second"] = came / elapsed * 1e3;
@@ -247,9 +249,9 @@ private:
             add_operations(OperationKind::read, "read", nullptr);
         if (options_.wants("flush"))
             add_operations(OperationKind::flush, "flush/strict", "flush/relaxed");
-        if (options_.wants("strangers"))
-            add("strangers/64/lanes:1", options_.slow_rounds(),
-                [this](State& state) { return let_strangers_come(state); });
+        if (options_.wants("refused"))
+            add("refused/64/lanes:1", options_.slow_rounds(),
+                [this](State& state) { return persist_beside_unauthenticated(state); });
     }
 
     const Options& options_;

@@ -34,7 +34,7 @@ constexpr const char* footer = R"text(Cases:
                 in a new process
   idle          private pages of the daemon, and its processor time per second,
                 for each number of lanes
-  strangers     persist of 64 B, alone and during 200 unauthenticated
+  refused       persist of 64 B, alone and during 200 unauthenticated
                 connections per second to the port of the lanes
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 a row of --table exceeds its
@@ -47,8 +47,8 @@ Examples:
 See rpmem-bench(1).)text";
 
 const std::set<std::string>& all_cases() {
-    static const std::set<std::string> names{"persist", "deep_persist", "read",     "flush",
-                                             "open",    "idle",         "strangers"};
+    static const std::set<std::string> names{"persist", "deep_persist", "read",   "flush",
+                                             "open",    "idle",         "refused"};
     return names;
 }
 

@@ -73,7 +73,7 @@ std::vector<Group> table_groups() {
          {{plain_row, "times_plain", 1.60},
           {"persist/strict/33554432/lanes:1", "gigabytes_per_second", 1},
           {"read/33554432/lanes:1", "gigabytes_per_second", 1}}},
-        {"--cases strangers", {{"strangers/64/lanes:1", "times_alone"}}},
+        {"--cases refused", {{"refused/64/lanes:1", "times_alone"}}},
     };
 }
 
@@ -117,7 +117,7 @@ private:
             plain_ = row.value("times_tcp", 0.0);
         const bool is_min = line.figure == "gigabytes_per_second";
         const double value = row.value(line.figure, 0.0);
-        const char* verdict = "told";
+        const char* verdict = "no limit";
         if (value == 0) {
             verdict = "not measured";
             status_ = EXIT_FAILURE;

@@ -26,7 +26,7 @@ constexpr std::chrono::minutes time_to_check(5);
 struct ActionVerb {
     Verb verb;
     const char* option; // the option of rpmemd
-    std::chrono::milliseconds patience;
+    std::chrono::milliseconds action_timeout;
     std::string (*describe)(const json& document);
 };
 constexpr ActionVerb check_all = {Verb::check, "--check-all", work_timeout, describe_checks};
@@ -104,8 +104,8 @@ int run_action_verb(const Context& context) {
                                        ? &check_all
                                        : std::ranges::find(action_verbs, command.verb,
                                                            &ActionVerb::verb); // there is one
-    ActionAnswer answer =
-        ask_action(context.target, words_of(*verb, command), context.settings, verb->patience);
+    ActionAnswer answer = ask_action(context.target, words_of(*verb, command), context.settings,
+                                     verb->action_timeout);
     if (answer.status == status_done && verb->verb == Verb::check)
         answer.status =
             command.all ? status_of_checks(answer.document) : status_of_check(answer.document);

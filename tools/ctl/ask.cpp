@@ -50,12 +50,12 @@ ActionAnswer failed_answer(int code, const std::string& text) {
 }
 
 ActionAnswer ask_action(const initiator::Target& target, const std::vector<std::string>& words,
-                        const initiator::Settings& settings, std::chrono::milliseconds patience,
-                        const std::string& input) {
+                        const initiator::Settings& settings,
+                        std::chrono::milliseconds action_timeout, const std::string& input) {
     std::string command = settings.commands.front();
     for (const std::string& word : words)
         command += " " + shell_word(word);
-    const auto output = run_remote(target, command, settings, patience, input);
+    const auto output = run_remote(target, command, settings, action_timeout, input);
     if (!output)
         return failed_answer(output.error().code, output.error().text);
     ActionAnswer answer{parse_answer(output->text), status_done};

@@ -27,7 +27,7 @@ struct ActionAnswer {
 [[nodiscard]] ActionAnswer ask_action(const initiator::Target& target,
                                       const std::vector<std::string>& words,
                                       const initiator::Settings& settings,
-                                      std::chrono::milliseconds patience,
+                                      std::chrono::milliseconds action_timeout,
                                       const std::string& input = {});
 
 // Returns a failure in the form in which the target reports one. CODE is an errno value.

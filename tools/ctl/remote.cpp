@@ -48,8 +48,9 @@ RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& 
 
 Result<RemoteOutput> run_remote(const initiator::Target& target, const std::string& command,
                                 const initiator::Settings& settings,
-                                std::chrono::milliseconds patience, const std::string& input) {
-    const std::chrono::milliseconds time = settings.connect_timeout + patience;
+                                std::chrono::milliseconds action_timeout,
+                                const std::string& input) {
+    const std::chrono::milliseconds time = settings.connect_timeout + action_timeout;
     const Deadline deadline(time);
     const auto numbers = resolve(target.host, time_for_names(settings.connect_timeout));
     const auto first = parse_address(numbers ? numbers->front() : "");
@@ -65,8 +66,8 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT{})", target.host,
                         time.count(),
-                        patience.count() > 0
-                            ? fmt::format(", and {} ms for the action", patience.count())
+                        action_timeout.count() > 0
+                            ? fmt::format(", and {} ms for the action", action_timeout.count())
                             : "");
         if (got->empty())
             break;

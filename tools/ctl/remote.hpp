@@ -26,7 +26,7 @@ struct RemoteOutput {
 [[nodiscard]] Result<RemoteOutput> run_remote(const initiator::Target& target,
                                               const std::string& command,
                                               const initiator::Settings& settings,
-                                              std::chrono::milliseconds patience = {},
+                                              std::chrono::milliseconds action_timeout = {},
                                               const std::string& input = {});
 
 // Returns why OUTPUT is not a document of rpmemd.

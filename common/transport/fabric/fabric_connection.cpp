@@ -159,7 +159,7 @@ void FabricConnection::fail_sending(int code) {
 }
 
 bool FabricConnection::can_send() const {
-    return endpoint_ && sending_ == Sending::open && (!ended() || may_be_told(failure_.fault));
+    return endpoint_ && sending_ == Sending::open && (!ended() || can_notify_peer(failure_.fault));
 }
 
 PostResult FabricConnection::posted(int status) {
@@ -353,7 +353,7 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
                             fault == Fault::broke_protocol ? "the peer " : "", what,
                             has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
                             posted_ - released(), posted_)};
-    if (!may_be_told(fault))
+    if (!can_notify_peer(fault))
         state_->advance(FabricPhase::ended);
 }
 

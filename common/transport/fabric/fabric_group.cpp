@@ -115,16 +115,16 @@ int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseco
     const std::chrono::nanoseconds time =
         std::min<std::chrono::nanoseconds>(policy_.time(start), limit);
     auto now = start;
-    for (auto heard = start; now - start < time; now = Clock::now()) {
+    for (auto polled = start; now - start < time; now = Clock::now()) {
         if (const int got = completions_.read(entries); got != 0) {
             policy_.ended(start, now);
             return got;
         }
-        if (now - heard < max_blindness)
+        if (now - polled < max_blindness)
             continue;
         if (!completions_.sleep(0, wake))
             return 0;
-        heard = now;
+        polled = now;
     }
     for (const Deadline deadline(limit);;) {
         const bool woken = !completions_.sleep(deadline.poll_timeout(), wake);

@@ -385,7 +385,7 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
                 fmt::format("{}: {}{}{} ({} of {} frames unsent)", name_,
                             fault == Fault::broke_protocol ? "the peer " : "", what, why, waiting_,
                             posted_)};
-    enter(may_be_told(fault) ? Receiving::broken : Receiving::ended);
+    enter(can_notify_peer(fault) ? Receiving::broken : Receiving::ended);
 }
 
 // poll() reports the failure after it has delivered the frames that arrived before.

@@ -90,7 +90,7 @@ bool TlsStream::set_up(const TlsContext& context) {
     ::SSL_set_bio(ssl_.get(), inside, inside); // takes ownership
     network_.reset(outside);
     handshake_bytes_ = max_handshake_bytes;
-    ::SSL_set_msg_callback(ssl_.get(), heard);
+    ::SSL_set_msg_callback(ssl_.get(), note_message);
     SSL_set_msg_callback_arg(ssl_.get(), this);
     if (role_ == TlsRole::initiator)
         ::SSL_set_connect_state(ssl_.get());
@@ -99,8 +99,8 @@ bool TlsStream::set_up(const TlsContext& context) {
     return true;
 }
 
-void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t size, ssl_st*,
-                      void* stream) {
+void TlsStream::note_message(int is_ours, int, int type, const void* bytes, std::size_t size,
+                             ssl_st*, void* stream) {
     auto& self = *static_cast<TlsStream*>(stream);
     if (is_ours != 0 ||
         (type != SSL3_RT_HANDSHAKE && type != SSL3_RT_ALERT && type != SSL3_RT_CHANGE_CIPHER_SPEC))

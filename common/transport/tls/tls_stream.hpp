@@ -90,8 +90,8 @@ private:
         : role_(role), lower_(std::move(lower)), name_(std::move(name)),
           records_of_a_key_(records_of_a_key) {}
     bool set_up(const TlsContext& context);
-    static void heard(int is_ours, int version, int type, const void* bytes, std::size_t size,
-                      ssl_st* ssl, void* stream);
+    static void note_message(int is_ours, int version, int type, const void* bytes,
+                             std::size_t size, ssl_st* ssl, void* stream);
     TlsStep shake_hands(bool receives);
     void check_handshake();
     void enter(State next);

@@ -63,8 +63,8 @@ bool ask_mincore(int fd, std::uint64_t size) {
 } // namespace
 
 bool has_cached_pages(int fd, std::uint64_t size) {
-    if (const auto told = ask_cachestat(fd, size))
-        return *told;
+    if (const auto cached = ask_cachestat(fd, size))
+        return *cached;
     return ask_mincore(fd, size);
 }
 

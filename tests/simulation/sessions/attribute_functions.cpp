@@ -16,7 +16,7 @@ using rpmem::simulation::OpenFile;
 
 namespace {
 
-int told(int code) {
+int to_errno(int code) {
     errno = code;
     return -1;
 }
@@ -31,14 +31,14 @@ STANDS_FOR(ssize_t, fgetxattr, int fd, const char* name, void* value, std::size_
         return __real_fgetxattr(fd, name, value, size);
     const OpenFile* const file = machine->system().file(fd).get();
     if (!file)
-        return told(EBADF);
+        return to_errno(EBADF);
     if (rpmem::simulation::sessions::lacks_attributes())
-        return told(ENOTSUP);
+        return to_errno(ENOTSUP);
     const auto found = file->node->attributes.find(name);
     if (found == file->node->attributes.end())
-        return told(ENODATA);
+        return to_errno(ENODATA);
     if (found->second.size() > size)
-        return told(ERANGE);
+        return to_errno(ERANGE);
     std::memcpy(value, found->second.data(), found->second.size());
     return static_cast<ssize_t>(found->second.size());
 }
@@ -49,9 +49,9 @@ STANDS_FOR(int, fsetxattr, int fd, const char* name, const void* value, std::siz
         return __real_fsetxattr(fd, name, value, size, flags);
     const OpenFile* const file = machine->system().file(fd).get();
     if (machine->world().is_in_vacuum() || !file)
-        return told(EBADF);
+        return to_errno(EBADF);
     if (flags == XATTR_REPLACE && !file->node->attributes.contains(name))
-        return told(ENODATA);
+        return to_errno(ENODATA);
     machine->writes(*file->node);
     file->node->attributes[name] = std::string(static_cast<const char*>(value), size);
     return 0;
@@ -62,9 +62,9 @@ STANDS_FOR(int, fremovexattr, int fd, const char* name) {
         return __real_fremovexattr(fd, name);
     const OpenFile* const file = machine->system().file(fd).get();
     if (machine->world().is_in_vacuum() || !file)
-        return told(EBADF);
+        return to_errno(EBADF);
     machine->writes(*file->node);
-    return file->node->attributes.erase(name) == 1 ? 0 : told(ENODATA);
+    return file->node->attributes.erase(name) == 1 ? 0 : to_errno(ENODATA);
 }
 STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
     Machine* const machine = simulated(fd);
@@ -72,7 +72,7 @@ STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
         return __real_ioctl(fd, request, argument);
     const OpenFile* const file = machine->system().file(fd).get();
     if (!file || request != FS_IOC_GETVERSION)
-        return told(ENOTTY);
+        return to_errno(ENOTTY);
     std::memcpy(argument, &file->node->generation, sizeof(file->node->generation));
     return 0;
 }

@@ -23,7 +23,7 @@ using rpmem::simulation::OpenFile;
 namespace {
 
 template <typename T>
-T told(T result) {
+T to_errno(T result) {
     if (result >= 0)
         return result;
     errno = static_cast<int>(-result);
@@ -83,7 +83,7 @@ int fill(const Node& node, struct stat* status) {
 
 // FILE is null if the kernel has closed the descriptors of a dead process.
 int fill(const OpenFile* file, struct stat* status) {
-    return file ? fill(*file->node, status) : told(-EBADF);
+    return file ? fill(*file->node, status) : to_errno(-EBADF);
 }
 
 int sync_all(Machine& machine, int fd) {
@@ -137,7 +137,7 @@ constexpr std::size_t page = 4096;
 
 STANDS_FOR(int, openat, int directory, const char* path, int flags, mode_t mode) {
     Machine* const machine = Machine::current();
-    return machine ? told(open_at(*machine, directory, path, flags, mode))
+    return machine ? to_errno(open_at(*machine, directory, path, flags, mode))
                    : __real_openat(directory, path, flags, mode);
 }
 STANDS_FOR(int, __openat_2, int directory, const char* path, int flags) {
@@ -145,7 +145,7 @@ STANDS_FOR(int, __openat_2, int directory, const char* path, int flags) {
 }
 STANDS_FOR(int, open, const char* path, int flags, mode_t mode) {
     Machine* const machine = Machine::current();
-    return machine ? told(open_at(*machine, AT_FDCWD, path, flags, mode))
+    return machine ? to_errno(open_at(*machine, AT_FDCWD, path, flags, mode))
                    : __real_open(path, flags, mode);
 }
 STANDS_FOR(int, __open_2, const char* path, int flags) { return __wrap_open(path, flags, 0); }
@@ -160,7 +160,7 @@ STANDS_FOR(int, fstatat, int directory, const char* path, struct stat* status, i
         return __real_fstatat(directory, path, status, flags);
     const auto from = start_of(*machine, directory);
     const auto node = from ? machine->system().files().find(from, path) : nullptr;
-    return node ? fill(*node, status) : told(-ENOENT);
+    return node ? fill(*node, status) : to_errno(-ENOENT);
 }
 STANDS_FOR(int, fstatfs, int fd, struct statfs* status) {
     if (!simulated(fd))
@@ -174,7 +174,7 @@ STANDS_FOR(int, fcntl, int fd, int command, long argument) {
     if (!machine)
         return __real_fcntl(fd, command, argument);
     if (command == F_DUPFD_CLOEXEC && !machine->system().file(fd))
-        return told(-EBADF);
+        return to_errno(-EBADF);
     return command == F_DUPFD_CLOEXEC ? machine->system().open_file(machine->system().file(fd)) : 0;
 }
 
@@ -184,7 +184,7 @@ STANDS_FOR(ssize_t, pread, int fd, void* place, std::size_t length, off_t offset
         return __real_pread(fd, place, length, offset);
     const OpenFile* const file = file_of(*machine, fd);
     if (!file)
-        return told(-EBADF);
+        return to_errno(-EBADF);
     const auto bytes = file->node->bytes();
     const std::size_t begin = std::min(static_cast<std::size_t>(offset), bytes.size());
     const std::size_t size = std::min(length, bytes.size() - begin);
@@ -201,13 +201,13 @@ STANDS_FOR(ssize_t, pwrite, int fd, const void* data, std::size_t length, off_t 
         return __real_pwrite(fd, data, length, offset);
     const OpenFile* const file = file_of(*machine, fd);
     if (machine->world().is_in_vacuum() || !file || !file->may_write)
-        return told(-EBADF);
+        return to_errno(-EBADF);
     if (!file->node->memory.empty())
         machine->writes(*file->node);
     const auto bytes = file->node->bytes();
     const auto begin = static_cast<std::size_t>(offset);
     if (begin + length > bytes.size())
-        return told(-ENOSPC); // the daemon allocates before it writes
+        return to_errno(-ENOSPC); // the daemon allocates before it writes
     std::memcpy(bytes.data() + begin, data, length);
     file->node->changed = machine->seconds();
     return static_cast<ssize_t>(length);
@@ -233,11 +233,11 @@ STANDS_FOR(int, fsync, int fd) {
     const int code = sync_all(*machine, fd);
     if (code == 0) // fdatasync(2) does not sync attributes
         file->node->durable_attributes = attributes;
-    return told(-code);
+    return to_errno(-code);
 }
 STANDS_FOR(int, fdatasync, int fd) {
     Machine* const machine = simulated(fd);
-    return machine ? told(-sync_all(*machine, fd)) : __real_fdatasync(fd);
+    return machine ? to_errno(-sync_all(*machine, fd)) : __real_fdatasync(fd);
 }
 STANDS_FOR(int, futimens, int fd, const timespec* times) {
     Machine* const machine = simulated(fd);
@@ -251,8 +251,8 @@ STANDS_FOR(int, flock, int fd, int operation) {
     Machine* const machine = simulated(fd);
     if (!machine)
         return __real_flock(fd, operation);
-    return machine->world().is_in_vacuum() ? told(-EIO)
-                                           : told(lock(*file_of(*machine, fd), operation));
+    return machine->world().is_in_vacuum() ? to_errno(-EIO)
+                                           : to_errno(lock(*file_of(*machine, fd), operation));
 }
 
 STANDS_FOR(int, mkdirat, int directory, const char* name, mode_t mode) {
@@ -260,10 +260,10 @@ STANDS_FOR(int, mkdirat, int directory, const char* name, mode_t mode) {
     if (!machine)
         return __real_mkdirat(directory, name, mode);
     if (machine->world().is_in_vacuum())
-        return told(-EIO);
+        return to_errno(-EIO);
     Node& parent = *file_of(*machine, directory)->node;
     if (parent.names.contains(name))
-        return told(-EEXIST);
+        return to_errno(-EEXIST);
     machine->system().files().make_directory(parent, name);
     return 0;
 }
@@ -272,9 +272,9 @@ STANDS_FOR(int, unlinkat, int directory, const char* name, int flags) {
     if (!machine)
         return __real_unlinkat(directory, name, flags);
     if (machine->world().is_in_vacuum())
-        return told(-EIO);
+        return to_errno(-EIO);
     auto& names = file_of(*machine, directory)->node->names;
-    return names.erase(name) == 1 ? 0 : told(-ENOENT);
+    return names.erase(name) == 1 ? 0 : to_errno(-ENOENT);
 }
 
 STANDS_FOR(DIR*, fdopendir, int fd) {
@@ -313,7 +313,7 @@ STANDS_FOR(ssize_t, readlink, const char* path, char* place, std::size_t size) {
         return __real_readlink(path, place, size);
     const int fd = std::stoi(std::string(path).substr(descriptors.size()));
     if (!file_of(*machine, fd))
-        return told(-EBADF);
+        return to_errno(-EBADF);
     const std::string& name = file_of(*machine, fd)->path;
     const std::size_t length = std::min(size, name.size());
     std::memcpy(place, name.data(), length);
@@ -365,7 +365,7 @@ STANDS_FOR(int, madvise, void* address, std::size_t length, int advice) {
     return Machine::current() ? 0 : __real_madvise(address, length, advice);
 }
 STANDS_FOR(int, mincore, void* address, std::size_t length, unsigned char* pages) {
-    return Machine::current() ? told(-ENOMEM) : __real_mincore(address, length, pages);
+    return Machine::current() ? to_errno(-ENOMEM) : __real_mincore(address, length, pages);
 }
 STANDS_FOR(int, sync_file_range, int fd, off_t offset, off_t length, unsigned flags) {
     return simulated(fd) ? 0 : __real_sync_file_range(fd, offset, length, flags);
@@ -382,13 +382,13 @@ STANDS_FOR_ANOTHER int pmem_msync(const void* address, std::size_t size) {
     while (machine.world().process()->is_killed && !machine.world().is_in_vacuum())
         machine.world().block(rpmem::simulation::never);
     if (machine.world().is_in_vacuum())
-        return told(-EIO);
+        return to_errno(-EIO);
     for (const auto& part : machine.mapped)
         if (begin >= part.begin && begin < part.begin + part.length) {
             machine.writes(*part.node);
             const auto node = part.node; // the vector may change meanwhile
-            return told(
+            return to_errno(
                 -machine.disk().sync(node, static_cast<std::size_t>(begin - part.begin), size));
         }
-    return told(-ENOMEM);
+    return to_errno(-ENOMEM);
 }

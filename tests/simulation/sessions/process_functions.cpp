@@ -20,7 +20,7 @@ using rpmem::simulation::Process;
 
 namespace {
 
-long told(long result) {
+long to_errno(long result) {
     if (result >= 0)
         return result;
     errno = static_cast<int>(-result);
@@ -57,13 +57,13 @@ STANDS_FOR(long, syscall, long number, ...) {
     if (machine && number == SYS_futex)
         return wait_or_wake(*machine, arguments);
     if (machine && number == SYS_pidfd_open)
-        return told(open_process(*machine, static_cast<int>(arguments[0])));
+        return to_errno(open_process(*machine, static_cast<int>(arguments[0])));
     if (machine && number == SYS_pidfd_send_signal) {
         machine->kill(*machine->system().process_of(static_cast<int>(arguments[0])));
         return 0;
     }
     if (machine && number == cachestat_number)
-        return told(-ENOSYS); // like kernels before 6.5
+        return to_errno(-ENOSYS); // like kernels before 6.5
     return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
                           arguments[4], arguments[5]);
 }
@@ -108,10 +108,10 @@ STANDS_FOR(int, signalfd, int fd, const sigset_t* set, int flags) {
 
 // Parts are not changed while a daemon has them open, so inotify(7) is not simulated.
 STANDS_FOR(int, inotify_init1, int flags) {
-    return Machine::current() ? static_cast<int>(told(-EMFILE)) : __real_inotify_init1(flags);
+    return Machine::current() ? static_cast<int>(to_errno(-EMFILE)) : __real_inotify_init1(flags);
 }
 STANDS_FOR(int, inotify_add_watch, int fd, const char* path, std::uint32_t mask) {
-    return Machine::current() ? static_cast<int>(told(-EBADF))
+    return Machine::current() ? static_cast<int>(to_errno(-EBADF))
                               : __real_inotify_add_watch(fd, path, mask);
 }
 

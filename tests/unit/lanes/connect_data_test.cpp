@@ -52,14 +52,14 @@ public:
     [[nodiscard]] EventKind answer() const {
         if (!is_asked_)
             return EventKind::failed;
-        const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
+        const auto event = value_of(end_.events->wait(Deadline(test::fabric_timeout), -1));
         if (!event)
             throw std::runtime_error("the request was not answered");
         return event->kind;
     }
     // Waits until the target ends the connection.
     [[nodiscard]] bool is_ended() const {
-        const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
+        const auto event = value_of(end_.events->wait(Deadline(test::fabric_timeout), -1));
         return event && event->kind == EventKind::shut_down;
     }
     // Sends MESSAGE, and returns the first bytes of the response.
@@ -104,7 +104,7 @@ protected:
                                            wire::PersistMethod::general_purpose, watch_.fd());
         if (change)
             change(request);
-        return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
+        return FabricLanes::open(request, fabric_settings(), test::fabric_timeout);
     }
     // Connects repeatedly until IS_ENOUGH accepts the result.
     Result<std::unique_ptr<ConnectionLanes>> connect_until(
@@ -167,7 +167,7 @@ TEST_F(LaneConnectData, LanesThatAreConnectedAlready) {
     const auto lanes = served_lanes();
     expect_refusal(good_greeting(0), "it is connected already");
     ASSERT_TRUE(ServedSession::succeeds_in_time(
-        [&] { return lanes->use_lane(1, test::fabric_patience).has_value(); }));
+        [&] { return lanes->use_lane(1, test::fabric_timeout).has_value(); }));
     expect_refusal(good_greeting(1), "it is connected already");
     EXPECT_EQ(lanes->lane(0)->persist(0, 8, false), 0);
     EXPECT_EQ(lanes->lane(1)->persist(0, 8, false), 0);

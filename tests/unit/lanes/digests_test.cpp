@@ -26,7 +26,7 @@ using transport::Stream;
 using wire::BlockDigest;
 using wire::digest_block;
 
-constexpr std::chrono::milliseconds patience(20000);
+constexpr std::chrono::milliseconds test_timeout(20000);
 constexpr std::size_t page = 4096;
 // More than all frames in progress can cover. The last block has only one page.
 constexpr std::size_t pool_size = 6 * wire::max_digest_range + 3 * digest_block + page;
@@ -99,7 +99,7 @@ private:
         while (lane_.serve()) {
             if (lane_.served_bytes() > 0)
                 group_.progressed();
-            else if (group_.wait(patience, stop_.fd()) != transport::WaitResult::look)
+            else if (group_.wait(test_timeout, stop_.fd()) != transport::WaitResult::look)
                 return;
         }
     }
@@ -160,7 +160,7 @@ private:
                 own,
                 memory.data(),
                 {watch.fd(), [] { return true; }},
-                patience};
+                test_timeout};
     }
 };
 

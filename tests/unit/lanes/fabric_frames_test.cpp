@@ -28,7 +28,7 @@ protected:
         : served(GetParam().shares, GetParam().access, 2),
           lanes(value_of(
               FabricLanes::open(request_for(*served.server, memory, GetParam().method, watch.fd()),
-                                fabric_settings(), test::fabric_patience))) {
+                                fabric_settings(), test::fabric_timeout))) {
         Recorder::instance().reset();
         Recorder::instance().watch(served.pool.begin(), pool_size);
         Recorder::instance().delay(std::chrono::milliseconds(2)); // an early ack becomes visible
@@ -39,7 +39,7 @@ protected:
     }
 
     [[nodiscard]] FrameLane& lane(unsigned index = 0) const {
-        return *value_of(lanes->use_lane(index, test::fabric_patience));
+        return *value_of(lanes->use_lane(index, test::fabric_timeout));
     }
     void fill(const Range& range) {
         for (std::size_t i = 0; i < range.size; ++i)
@@ -208,7 +208,7 @@ TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
     EXPECT_TRUE(test::contains(lane().violation(), "part pool"));
     EXPECT_NE(lane().persist(0, 8, false), 0);
     EXPECT_TRUE(
-        value_of(wait_readable(served.server->failure_fd(), Deadline(test::fabric_patience))));
+        value_of(wait_readable(served.server->failure_fd(), Deadline(test::fabric_timeout))));
     EXPECT_NE(served.server->failure(), "");
 }
 
@@ -229,13 +229,13 @@ TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
     settings.connect_timeout = std::chrono::milliseconds(2321);
     const auto lanes = value_of(FabricLanes::open(
         request_for(*served.server, memory, PersistMethod::general_purpose, watch.fd()), settings,
-        test::fabric_patience));
+        test::fabric_timeout));
     served.sleep(true);
     EXPECT_TRUE(test::failed(lanes->use_lane(1, settings.connect_timeout), ETIMEDOUT, "2321 ms"));
     served.sleep(false);
     // The lane can be connected later.
     ASSERT_TRUE(ServedSession::succeeds_in_time(
-        [&] { return lanes->use_lane(1, test::fabric_patience).has_value(); }));
+        [&] { return lanes->use_lane(1, test::fabric_timeout).has_value(); }));
     EXPECT_EQ(lanes->lane(1)->persist(page, 64, false), 0);
     EXPECT_TRUE(served.pool.is_untouched_but(page, 64));
 }

@@ -71,7 +71,7 @@ public:
     }
     // Repeats ATTEMPT until it succeeds. Returns false after a timeout.
     [[nodiscard]] static bool succeeds_in_time(const std::function<bool()>& attempt) {
-        const Deadline deadline(test::fabric_patience);
+        const Deadline deadline(test::fabric_timeout);
         bool done = attempt();
         while (!done && !deadline.passed())
             done = attempt();
@@ -86,11 +86,11 @@ private:
     void run() {
         while (!stopping_) {
             if (asleep_) {
-                static_cast<void>(wait_readable(changed_.fd(), Deadline(test::fabric_patience)));
+                static_cast<void>(wait_readable(changed_.fd(), Deadline(test::fabric_timeout)));
             } else {
                 std::array<pollfd, 2> fds{
                     {{changed_.fd(), POLLIN, 0}, {server->events_fd(), POLLIN, 0}}};
-                if (!server->wait(fds, test::fabric_patience))
+                if (!server->wait(fds, test::fabric_timeout))
                     return;
                 const std::lock_guard lock(turn_);
                 if (!asleep_ && !server->handle_events())
@@ -110,8 +110,8 @@ private:
 inline initiator::Settings fabric_settings() {
     initiator::Settings settings =
         initiator::read_settings([](const char*) -> const char* { return nullptr; });
-    settings.operation_timeout = test::fabric_patience;
-    settings.connect_timeout = test::fabric_patience;
+    settings.operation_timeout = test::fabric_timeout;
+    settings.connect_timeout = test::fabric_timeout;
     settings.spin_time = std::chrono::microseconds(0);
     return settings;
 }

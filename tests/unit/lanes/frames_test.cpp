@@ -26,7 +26,7 @@ using transport::SocketStream;
 using wire::FrameHeader;
 using wire::FrameType;
 
-constexpr std::chrono::milliseconds patience(20000);
+constexpr std::chrono::milliseconds test_timeout(20000);
 constexpr wire::LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 16 * 1024, .frames = 16, .reads = 4},
     .pool_size = pool_size};
@@ -68,7 +68,7 @@ private:
                 group_.progressed();
                 continue;
             }
-            if (group_.wait(patience, stop_.fd()) != transport::WaitResult::look)
+            if (group_.wait(test_timeout, stop_.fd()) != transport::WaitResult::look)
                 return;
         }
         if (!lane_.error_text().empty())
@@ -119,7 +119,7 @@ private:
                 own,
                 memory.data(),
                 {watch.fd(), [] { return true; }},
-                patience};
+                test_timeout};
     }
 
     unsigned byte_ = 0;

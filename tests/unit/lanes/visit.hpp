@@ -41,7 +41,7 @@ public:
                 throw std::runtime_error("the server failed");
         };
         peer_.await(fabric::ConnectionEvent::Kind::connected, serve);
-        for (const Deadline deadline(test::fabric_patience);
+        for (const Deadline deadline(test::fabric_timeout);
              server_->connected() == 0 && !deadline.passed();)
             serve();
     }
@@ -78,8 +78,8 @@ public:
     // timeout.
     std::string failure() const {
         pollfd failed{server_->failure_fd(), POLLIN, 0};
-        const auto patience = std::chrono::milliseconds(test::fabric_patience).count();
-        return ::poll(&failed, 1, static_cast<int>(patience)) == 1 ? server_->failure() : "";
+        const auto test_timeout = std::chrono::milliseconds(test::fabric_timeout).count();
+        return ::poll(&failed, 1, static_cast<int>(test_timeout)) == 1 ? server_->failure() : "";
     }
 
     // Returns the first SIZE bytes of the pool, read by RDMA. Returns nothing after a failure.

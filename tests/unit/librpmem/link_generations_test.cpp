@@ -42,7 +42,7 @@ public:
         Settings settings = sessions_.front()->daemon.settings();
         settings.ssh = directory_.path() / "ssh";
         settings.enable_tcp = true;
-        settings.reconnect_timeout = script_patience;
+        settings.reconnect_timeout = script_timeout;
         PoolArguments arguments = memory_.arguments();
         arguments.lanes = lanes;
         pool_ = value_of(Pool::open(arguments, nullptr, settings));
@@ -68,7 +68,7 @@ private:
 
     void serve(Session& session, DaemonEnd& end, const Answers& answers) {
         auto transcript = greet_over_tcp(end, wire::all_capabilities);
-        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
+        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.receive_request()));
         {
             const std::lock_guard lock(mutex_);
             generations_.push_back(login.generation);
@@ -76,7 +76,7 @@ private:
         end.say(wire::encode(wire::LoginResponse{answers.login}));
         if (answers.login != wire::Status::success)
             return;
-        const wire::Bytes request = end.hear_request();
+        const wire::Bytes request = end.receive_request();
         auto in_band = in_band_to(session.target.port());
         in_band.lanes = answers.lanes;
         if (answers.medium_failed)
@@ -88,7 +88,7 @@ private:
         end.say(response);
         if (answers.medium_failed)
             end.say(wire::encode(wire::MediumFailure{"/pools/part", 0, 4096, EIO, "msync"}));
-        static_cast<void>(wait_readable(session.over.fd(), Deadline(script_patience)));
+        static_cast<void>(wait_readable(session.over.fd(), Deadline(script_timeout)));
         end.say(answers.last);
     }
 
@@ -103,7 +103,7 @@ private:
 // Persists until session NUMBER has logged in. Until the loss is noticed, calls may still succeed
 // in the session before.
 Result<> persist_in_session(ScriptedSessions& sessions, Pool& pool, std::size_t number) {
-    const Deadline deadline(script_patience);
+    const Deadline deadline(script_timeout);
     Result<> persisted = pool.persist(0, 64, 0, 0);
     while (persisted && sessions.generations().size() <= number && !deadline.passed())
         persisted = pool.persist(0, 64, 0, 0);

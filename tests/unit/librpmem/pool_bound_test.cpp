@@ -58,10 +58,10 @@ private:
     void serve(DaemonEnd& end, const Life& life, unsigned number) {
         started_ = number + 1;
         auto transcript = greet_over_tcp(end, wire::all_capabilities);
-        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
+        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.receive_request()));
         end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
         FrameTarget target(life.answer);
-        const wire::Bytes request = end.hear_request();
+        const wire::Bytes request = end.receive_request();
         std::this_thread::sleep_for(opening_.load()); // a slow medium, which no event ends
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band_to(target.port()), {}});
@@ -70,7 +70,7 @@ private:
         end.say(response);
         const Deadline deadline(std::chrono::seconds(30));
         if (life.floods) {
-            end.hear_request();
+            end.receive_request();
             while (!deadline.passed())
                 end.say(wire::encode_target_heartbeat()); // throws after the channel was closed
         }

@@ -17,7 +17,7 @@ wire::MediumFailure failure() {
     return {"/pools/part7", 123456789, 4096, ENOSPC, "msync came\nback"};
 }
 
-void expect_told(const Result<>& result) {
+void expect_medium_failure(const Result<>& result) {
     for (const std::string& words :
          std::vector<std::string>{"/pools/part7", "123456789", "4096 bytes", strerror(ENOSPC),
                                   "msync came\\x0aback", loopback})
@@ -31,15 +31,15 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
         SCOPED_TRACE(call.name);
         ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
             end.say(wire::encode(failure()));
-            end.hear_the_end(); // the channel stays open
+            end.wait_for_end(); // the channel stays open
         });
         Pool& pool = scripted.open();
         if (std::string(call.name) == "rpmem_read") {
             ASSERT_TRUE(pool.flush(0, 64, 0, 0)); // the script begins with this frame
         }
         const auto before = Deadline::Clock::now();
-        expect_told(call.make(pool));
-        EXPECT_LT(Deadline::Clock::now() - before, script_patience / 2);
+        expect_medium_failure(call.make(pool));
+        EXPECT_LT(Deadline::Clock::now() - before, script_timeout / 2);
         expect_all_calls_fail(pool, EIO, "/pools/part7");
     }
 }
@@ -50,24 +50,24 @@ TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
         greet(end, test::scripted_capabilities);
         end.stop_listening();
         end.say(wire::encode(failure()));
-        end.hear_the_end();
+        end.wait_for_end();
     });
     const Settings settings = daemon.settings();
     const auto session =
         value_of(Session::start(value_of(parse_target(loopback)), "rpmemd", false, settings));
     EXPECT_EQ(daemon.wait(), "");
-    expect_told(session->set_attributes({}));
+    expect_medium_failure(session->set_attributes({}));
 }
 
 TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
     for (const Call& call : {all_calls().at(5), all_calls().at(6)}) {
         SCOPED_TRACE(call.name);
         ScriptedPool scripted([&](const DaemonEnd& end) {
-            end.hear_request();
+            end.receive_request();
             end.say(wire::encode(failure()));
         });
         Pool& pool = scripted.open();
-        expect_told(call.make(pool));
+        expect_medium_failure(call.make(pool));
         if (std::string(call.name) != "rpmem_close")
             expect_all_calls_fail(pool, EIO, "/pools/part7");
     }
@@ -76,24 +76,25 @@ TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
 // One thread waits for its lane, another one for a response. The message arrives instead of both.
 TEST(FailedMedium, IsToldToAllWhoWait) {
     ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
-        end.hear_request();
+        end.receive_request();
         end.say(wire::encode(failure()));
-        end.hear_the_end();
+        end.wait_for_end();
     });
     Pool& pool = scripted.open();
     auto asked = std::async(std::launch::async, [&] { return set_attributes(pool); });
-    expect_told(pool.persist(0, 64, 0, 0));
-    expect_told(asked.get());
+    expect_medium_failure(pool.persist(0, 64, 0, 0));
+    expect_medium_failure(asked.get());
 }
 
 TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         greet(end, test::scripted_capabilities);
-        end.hear_request();
+        end.receive_request();
         end.say(wire::encode(failure()));
     });
     const ScriptedMemory memory;
-    expect_told(Pool::open(memory.arguments(), nullptr, daemon.settings()).map([](const auto&) {}));
+    expect_medium_failure(
+        Pool::open(memory.arguments(), nullptr, daemon.settings()).map([](const auto&) {}));
 }
 
 // A daemon of protocol 0.1 or of an earlier version of this project only sends a text.
@@ -131,11 +132,11 @@ TEST(LostSession, ARequestIsNotWaitedForLongerThanAnOperation) {
         SCOPED_TRACE(call.name);
         std::promise<void> over;
         ScriptedPool scripted([&](const DaemonEnd& end) {
-            end.hear_request();
+            end.receive_request();
             over.get_future().wait();
         });
         Pool& pool = scripted.open(short_time);
-        const Deadline deadline(script_patience);
+        const Deadline deadline(script_timeout);
         expect_failed(call.make(pool), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
         EXPECT_FALSE(deadline.passed());
         over.set_value();
@@ -157,7 +158,7 @@ TEST(LostSession, IsFoundByEachCall) {
         const bool closes = std::string(call.name) == "rpmem_close";
         Result<> result = call.make(pool);
         // The end of the channel may arrive a moment later.
-        const Deadline deadline(script_patience);
+        const Deadline deadline(script_timeout);
         while (result && !closes && !deadline.passed())
             result = call.make(pool);
         expect_failed(result, ECONNRESET, "ended");
@@ -180,9 +181,9 @@ Result<> persist_during(const ScriptedPool::Script& script) {
 Result<> refused_with(wire::Status status) {
     return call_with(
         [status](const DaemonEnd& end) {
-            end.hear_request();
+            end.receive_request();
             end.say(wire::encode(wire::SetAttributesResponse{status}));
-            end.hear_the_end();
+            end.wait_for_end();
         },
         set_attributes);
 }
@@ -204,7 +205,7 @@ std::set<std::string> names_in_manual() {
 
 // Compares with the table in librpmem(7), which lists the errno values of calls on an open pool.
 TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
-    const auto stay = [](const DaemonEnd& end) { end.hear_the_end(); };
+    const auto stay = [](const DaemonEnd& end) { end.wait_for_end(); };
     const auto fail_medium = [](const DaemonEnd& end) { end.say(wire::encode(failure())); };
     const auto misuse = [](Pool& pool) { return pool.drain(1, 0); };
     // These depend on this process, and other tests check them.

@@ -34,7 +34,7 @@ inline wire::InBandAttributes in_band_to(std::uint32_t port) {
 
 // Waits for a frame. Then the lane is connected, and a call may wait for the answer.
 inline void await_message(const FrameTarget& lane) {
-    const Deadline deadline(script_patience);
+    const Deadline deadline(script_timeout);
     while (lane.messages() == 0 && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
@@ -51,7 +51,7 @@ public:
         : target_(std::move(lane_answer)),
           daemon_([this, capabilities, begins, then = std::move(then)](DaemonEnd& end) {
               auto transcript = greet_over_tcp(end, capabilities);
-              const wire::Bytes request = end.hear_request();
+              const wire::Bytes request = end.receive_request();
               const wire::Bytes response = wire::encode(
                   wire::OpenResponse{wire::Status::success, in_band_to(target_.port()), {}});
               transcript.add(request, response);
@@ -68,7 +68,7 @@ public:
     }
 
     // TIME is the operation timeout.
-    Pool& open(std::chrono::milliseconds time = script_patience) {
+    Pool& open(std::chrono::milliseconds time = script_timeout) {
         Settings settings = daemon_.settings();
         settings.operation_timeout = time;
         settings.enable_tcp = true;

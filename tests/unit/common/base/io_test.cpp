@@ -21,11 +21,11 @@
 namespace rpmem {
 namespace {
 
-constexpr std::chrono::seconds patience(20);
+constexpr std::chrono::seconds io_timeout(20);
 
 // Waits until the reader has read everything from the pipe FD.
 bool is_taken(int fd) {
-    for (const Deadline deadline(patience); !deadline.passed(); std::this_thread::yield()) {
+    for (const Deadline deadline(io_timeout); !deadline.passed(); std::this_thread::yield()) {
         int left = 0;
         if (::ioctl(fd, FIONREAD, &left) == 0 && left == 0)
             return true;
@@ -47,7 +47,7 @@ Outcome read_pieces(std::initializer_list<std::string_view> pieces, std::size_t 
     std::thread reader([&] {
         outcome.count =
             read_fully(pipe.read_end.get(), std::as_writable_bytes(std::span(place)).first(size),
-                       Deadline(patience));
+                       Deadline(io_timeout));
     });
     for (const auto piece : pieces) {
         EXPECT_EQ(::write(pipe.write_end.get(), piece.data(), piece.size()),
@@ -100,7 +100,7 @@ bool is_zombie(pid_t process) {
 }
 
 bool ends(pid_t process) {
-    for (const Deadline deadline(patience); !deadline.passed();
+    for (const Deadline deadline(io_timeout); !deadline.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds(1)))
         if ((::kill(process, 0) != 0 && errno == ESRCH) || is_zombie(process))
             return true;

@@ -22,7 +22,7 @@ using wire::FrameType;
 constexpr std::size_t payload = 8192;
 constexpr std::size_t frames = 8;
 constexpr std::size_t pool_size = std::size_t{4} << 20;
-constexpr std::chrono::milliseconds patience(20000);
+constexpr std::chrono::milliseconds test_timeout(20000);
 
 struct Side {
     std::unique_ptr<Group> group; // outlives the connection
@@ -44,7 +44,7 @@ struct Pair {
     // Polls both sides until DONE.
     ::testing::AssertionResult until(const std::function<bool()>& done) {
         constexpr std::chrono::milliseconds short_turn(1);
-        for (const Deadline deadline(patience); !done();) {
+        for (const Deadline deadline(test_timeout); !done();) {
             if (deadline.passed())
                 return ::testing::AssertionFailure() << ours.connection->failure().text << "; "
                                                      << theirs.connection->failure().text;

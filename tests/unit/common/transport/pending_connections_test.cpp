@@ -166,7 +166,7 @@ constexpr unsigned honest_lanes = 1024;
 constexpr Duration cost = 20us; // processor time of the listener for each event
 
 struct Load {
-    unsigned strangers_a_second;
+    unsigned unauthenticated_a_second;
     Duration round_trip;
     Duration slowest_first; // maximum time between a connection and its first message
 };
@@ -186,7 +186,7 @@ public:
         for (Id id = 0; id < max_silent; ++id)
             arrive(id, opening); // unauthenticated connections hold all slots from the start
         next_id_ = max_silent;
-        if (load.strangers_a_second > 0)
+        if (load.unauthenticated_a_second > 0)
             add({.at = opening, .what = What::stranger});
         for (unsigned lane = 0; lane < honest_lanes; ++lane)
             add({.at = opening, .what = What::connect, .lane = lane});
@@ -218,7 +218,8 @@ private:
         switch (event.what) {
         case What::stranger:
             arrive(next_id_++, now_);
-            add({.at = event.at + Duration(1s) / load_.strangers_a_second, .what = What::stranger});
+            add({.at = event.at + Duration(1s) / load_.unauthenticated_a_second,
+                 .what = What::stranger});
             return;
         case What::connect: {
             const Id id = next_id_++;
@@ -292,24 +293,26 @@ private:
 };
 
 TEST(SlotsUnderLoad, HonestLanesGetInWhileStrangersHoldTheSlots) {
-    for (const unsigned strangers : {0U, 200U, 2000U})
+    for (const unsigned unauthenticated : {0U, 200U, 2000U})
         for (const Duration round_trip : {100us, 20'000us, 100'000us})
             for (const Duration first : {0us, 1'000us, 20'000us}) {
-                const Duration took = SimulatedListener({.strangers_a_second = strangers,
-                                                         .round_trip = round_trip,
-                                                         .slowest_first = first})
-                                          .run();
+                const Duration took =
+                    SimulatedListener({.unauthenticated_a_second = unauthenticated,
+                                       .round_trip = round_trip,
+                                       .slowest_first = first})
+                        .run();
                 EXPECT_LT(took, 5s)
-                    << strangers << " strangers a second, a round trip of " << round_trip.count()
-                    << " ns, the first message after " << first.count() << " ns";
+                    << unauthenticated << " unauthenticated connections a second, a round trip of "
+                    << round_trip.count() << " ns, the first message after " << first.count()
+                    << " ns";
             }
 }
 
 // 200 unauthenticated connections a second must not delay the lanes noticeably.
 TEST(SlotsUnderLoad, StrangersHardlyDelayHonestLanes) {
-    const Load quiet{.strangers_a_second = 0, .round_trip = 1ms, .slowest_first = 1ms};
+    const Load quiet{.unauthenticated_a_second = 0, .round_trip = 1ms, .slowest_first = 1ms};
     Load loud = quiet;
-    loud.strangers_a_second = 200;
+    loud.unauthenticated_a_second = 200;
     EXPECT_LT(SimulatedListener(loud).run(), SimulatedListener(quiet).run() + 200ms);
 }
 

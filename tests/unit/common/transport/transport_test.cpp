@@ -170,7 +170,7 @@ TEST_P(Contract, AWaitIsWokenAndHasABound) {
               WaitResult::timed_out);
     ours.group->progressed();
     ours.wake.raise();
-    EXPECT_EQ(ours.group->wait(patience, ours.wake.fd()), WaitResult::woken);
+    EXPECT_EQ(ours.group->wait(test_timeout, ours.wake.fd()), WaitResult::woken);
 }
 
 // Only libfabric has direct access.

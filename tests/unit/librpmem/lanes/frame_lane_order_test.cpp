@@ -72,7 +72,7 @@ public:
     Performance(const Method& method, const Sequence& sequence, bool slow_target,
                 std::size_t max_strict)
         : recorded_(method.writes_are_durable, pool_size_of(sequence), slow_target,
-                    test::fabric_patience, max_strict),
+                    test::fabric_timeout, max_strict),
           method_(method), calls_(sequence.calls) {
         // The memory of the target contains zeros, so the arrival of each byte can be seen.
         std::ranges::fill(recorded_.pool(), std::byte{1});
@@ -279,8 +279,8 @@ TEST(LaneOrder, OneMessageIsUnderWay) {
 
 Settings settings() {
     Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
-    settings.operation_timeout = test::fabric_patience;
-    settings.connect_timeout = test::fabric_patience;
+    settings.operation_timeout = test::fabric_timeout;
+    settings.connect_timeout = test::fabric_timeout;
     return settings;
 }
 
@@ -299,7 +299,7 @@ int persist_answered_by(std::vector<std::byte> answer) {
          .method = wire::PersistMethod::general_purpose,
          .lanes = 1,
          .interrupt = {lost.fd(), [] { return true; }}},
-        settings(), test::fabric_patience));
+        settings(), test::fabric_timeout));
     return lanes->lane(0)->persist(0, 64, false);
 }
 

@@ -74,8 +74,8 @@ TEST(HostileDaemon, HelloOfLimitsWithoutLimit) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         end.say(wire::encode_initial_status(wire::hello_status));
         end.say(wire::encode(wire::Hello{0xffff, test::scripted_capabilities, ~0U, ~0U, {}, {}}));
-        static_cast<void>(end.hear(wire::hello_answer_size));
-        const auto request = std::get<wire::OpenRequest>(DaemonEnd::decoded(end.hear_request()));
+        static_cast<void>(end.receive(wire::hello_answer_size));
+        const auto request = std::get<wire::OpenRequest>(DaemonEnd::decoded(end.receive_request()));
         EXPECT_EQ(request.lanes, 1U);
         EXPECT_LE(request.inline_size, std::uint64_t{512} * 1024);
     });
@@ -98,7 +98,7 @@ void expect_no_pool(const Saying& saying, std::uint64_t capabilities) {
     SCOPED_TRACE(saying.name);
     const ScriptedDaemon daemon([&](const DaemonEnd& end) {
         greet(end, capabilities);
-        end.hear_request();
+        end.receive_request();
         end.say(saying.bytes);
     });
     expect_failed(opened(daemon), saying.code, saying.words);
@@ -176,7 +176,7 @@ TEST(HostileDaemon, AnswersOnALane) {
              {"an endless text", frame({.type = wire::FrameType::error, .length = ~0U}), ""},
              {"no frame", garbage, "checksum"}}) {
         SCOPED_TRACE(answer.name);
-        ScriptedPool scripted([](const DaemonEnd& end) { end.hear_the_end(); },
+        ScriptedPool scripted([](const DaemonEnd& end) { end.wait_for_end(); },
                               {.is_good = false, .bytes = answer.bytes});
         Pool& pool = scripted.open();
         // A wrong checksum is damage in transit, and not a protocol violation.
@@ -212,7 +212,7 @@ TEST(HostileDaemon, MessagesWithoutARequest) {
 TEST(HostileDaemon, HalfAnUnaskedMessage) {
     ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
         end.say(std::string(4, '\0'));
-        end.hear_the_end();
+        end.wait_for_end();
     });
     Pool& pool = scripted.open();
     expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "did not arrive within 2000 ms");
@@ -222,10 +222,10 @@ TEST(HostileDaemon, HalfAnUnaskedMessage) {
 void expect_answer(const Call& ask, const Saying& saying, bool goes_on) {
     SCOPED_TRACE(std::string(ask.name) + ": " + saying.name);
     ScriptedPool scripted([&](const DaemonEnd& end) {
-        end.hear_request();
+        end.receive_request();
         end.say(saying.bytes);
         if (goes_on)
-            end.hear_the_end();
+            end.wait_for_end();
     });
     Pool& pool = scripted.open();
     expect_failed(ask.make(pool), saying.code, saying.words);

@@ -24,7 +24,7 @@ TEST(SharedSession, NoticesDoNotWaitForARequest) {
     std::promise<void> looked;
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         greet(end, scripted_capabilities);
-        end.hear_request();
+        end.receive_request();
         asked.set_value();
         looked.get_future().wait();
         end.say(wire::encode(wire::SetAttributesResponse{wire::Status::success}));

@@ -36,7 +36,7 @@ auto daemon_with(
     std::function<void(const DaemonEnd&)> then = [](const DaemonEnd&) {}) {
     return [=](const DaemonEnd& end) {
         greet(end, capabilities);
-        const wire::Bytes request = end.hear_request();
+        const wire::Bytes request = end.receive_request();
         end.say(before);
         if (wire::request_type(request) == wire::MessageType::create)
             end.say(wire::encode(wire::CreateResponse{wire::Status::success, in_band()}));
@@ -76,8 +76,8 @@ TEST(SessionState, OneThatIsMalformedEndsTheSession) {
 
 TEST(SessionState, IsNotKnownOfAnOlderDaemon) {
     ScriptedDaemon daemon(daemon_with(not_comparing, {}, [](const DaemonEnd& end) {
-        DaemonEnd::check(wire::request_type(end.hear_request()) == wire::MessageType::close,
-                         "hear CLOSE");
+        DaemonEnd::check(wire::request_type(end.receive_request()) == wire::MessageType::close,
+                         "receive CLOSE");
         end.say(wire::encode(wire::CloseResponse{}));
     }));
     const auto session = state_session_with(daemon);
@@ -105,11 +105,11 @@ TEST(SessionState, IsSetByARequest) {
         {ReplicaState::in_sync, wire::Status::success}};
     ScriptedDaemon daemon(daemon_with(wire::all_capabilities, {}, [&](const DaemonEnd& end) {
         for (const auto& [asked, status] : requests) {
-            wire::Bytes request = end.hear_request();
+            wire::Bytes request = end.receive_request();
             while (wire::request_type(request) == wire::MessageType::heartbeat)
-                request = end.hear_request();
+                request = end.receive_request();
             DaemonEnd::check(request == wire::encode(wire::SetReplicaStateRequest{asked}),
-                             "hear the state");
+                             "receive the state");
             end.say(wire::encode(wire::SetReplicaStateResponse{status}));
         }
     }));

@@ -246,20 +246,20 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     ASSERT_TRUE(result) << result.error().text;
     auto checked = std::get<ExitRequest>(*result);
     EXPECT_EQ(checked.status, 0);
-    const auto told = [&](const std::string& statement, const std::string& source) {
+    const auto source_of = [&](const std::string& statement, const std::string& source) {
         const auto at = checked.text.find("\n" + statement + " ");
         if (at == std::string::npos)
             return statement + " is missing in\n" + checked.text;
         const auto line = checked.text.substr(at + 1, checked.text.find('\n', at + 1) - at - 1);
         return line.ends_with(" # " + source) ? std::string() : line;
     };
-    EXPECT_EQ(told("log-level = info", system.native() + ":3"), "");
-    EXPECT_EQ(told("log-file = /tmp/log", user.native() + ":2"), "");
-    EXPECT_EQ(told("use-syslog = no", user.native() + ":2"), "");
-    EXPECT_EQ(told("on-demand-paging = on", "RPMEM_ODP in the environment"), "");
-    EXPECT_EQ(told("persist-apm = yes", "command line"), "");
-    EXPECT_EQ(told("persist-general = yes", "default"), "");
-    EXPECT_EQ(told("#device =", "default"), "");
+    EXPECT_EQ(source_of("log-level = info", system.native() + ":3"), "");
+    EXPECT_EQ(source_of("log-file = /tmp/log", user.native() + ":2"), "");
+    EXPECT_EQ(source_of("use-syslog = no", user.native() + ":2"), "");
+    EXPECT_EQ(source_of("on-demand-paging = on", "RPMEM_ODP in the environment"), "");
+    EXPECT_EQ(source_of("persist-apm = yes", "command line"), "");
+    EXPECT_EQ(source_of("persist-general = yes", "default"), "");
+    EXPECT_EQ(source_of("#device =", "default"), "");
     EXPECT_EQ(checked.text.find("poolset-dir = /home/user/user "), 0U) << checked.text;
     for (const auto& row : setting_table())
         EXPECT_TRUE(test::contains(checked.text, std::string(row.setting.name) + " = "));

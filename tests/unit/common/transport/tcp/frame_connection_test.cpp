@@ -48,7 +48,7 @@ protected:
         EXPECT_EQ(connection->failure().fault, fault);
         EXPECT_TRUE(code == 0 || connection->failure().code == code);
     }
-    Buffer hear(std::size_t size) const {
+    Buffer receive(std::size_t size) const {
         Buffer bytes(size);
         const auto got = read_fully(raw.get(), bytes, Deadline(std::chrono::seconds(10)));
         EXPECT_TRUE(got && *got == size);
@@ -74,7 +74,7 @@ TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
                   PostResult::yes);
     }
     EXPECT_EQ(connection->released(), 3U);
-    EXPECT_EQ(hear(expected.size()), expected);
+    EXPECT_EQ(receive(expected.size()), expected);
 }
 
 // The network may accept a part of a frame, which can end at any byte. No byte is lost or repeated.
@@ -85,11 +85,11 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
     ASSERT_EQ(::setsockopt(connection->fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
     const Buffer piece = counted(size);
     Buffer expected;
-    Buffer heard;
+    Buffer received;
     std::array<std::byte, 4099> chunk;
     std::uint64_t posted = 0;
     bool was_full = false;
-    while (heard.size() < count * (size + 32)) {
+    while (received.size() < count * (size + 32)) {
         while (posted < count) {
             const FrameHeader header{
                 .type = FrameType::write, .length = size, .offset = 0, .number = posted + 1};
@@ -106,7 +106,7 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
         }
         const ssize_t got = ::recv(raw.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
         if (got > 0)
-            heard.insert(heard.end(), chunk.begin(), chunk.begin() + got);
+            received.insert(received.end(), chunk.begin(), chunk.begin() + got);
         connection->poll(collector);
         if (connection->unsent()) {
             ASSERT_LT(connection->released(), posted);
@@ -115,7 +115,7 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
     EXPECT_TRUE(was_full);
     EXPECT_EQ(connection->released(), count);
     EXPECT_FALSE(connection->unsent());
-    EXPECT_TRUE(heard == expected);
+    EXPECT_TRUE(received == expected);
 }
 
 // The same frames must be delivered, whatever the size of the received pieces is. The collector
@@ -181,7 +181,7 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
     const Buffer words = counted(3);
     EXPECT_EQ(connection->post(error, words, More::none), PostResult::yes);
-    EXPECT_EQ(hear(35), frame(error, words)) << "the peer is told";
+    EXPECT_EQ(receive(35), frame(error, words)) << "the peer is told";
 }
 
 // The error frame is sent even if unsent frames are queued before it, and while the peer continues
@@ -206,9 +206,9 @@ TEST_F(FrameConnectionTest, APeerThatBrokeTheRulesHearsWhyBehindWhatWasUnsent) {
             EXPECT_EQ(connection->poll(collector), 0U);
         EXPECT_FALSE(connection->unsent());
     });
-    static_cast<void>(hear(32 + piece.size()));
-    EXPECT_EQ(hear(35), frame(error, words));
-    EXPECT_EQ(hear(32), frame({.type = FrameType::bye}));
+    static_cast<void>(receive(32 + piece.size()));
+    EXPECT_EQ(receive(35), frame(error, words));
+    EXPECT_EQ(receive(32), frame({.type = FrameType::bye}));
     sender.join();
     std::byte none;
     EXPECT_EQ(::recv(raw.get(), &none, 1, 0), 0) << "and then the end";
@@ -266,7 +266,7 @@ TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     connection->close();
     Buffer expected = frame(header, piece);
     append(expected, {.type = FrameType::bye});
-    EXPECT_EQ(hear(expected.size()), expected);
+    EXPECT_EQ(receive(expected.size()), expected);
     std::byte none;
     EXPECT_EQ(::recv(raw.get(), &none, 1, 0), 0) << "and then the end";
     EXPECT_EQ(connection->post(header, piece, More::none), PostResult::ended);

@@ -26,7 +26,7 @@ using test::succeeded;
 using test::value_of;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds patience(20000);
+constexpr std::chrono::milliseconds test_timeout(20000);
 constexpr std::uint32_t max_lanes = 1024;
 
 // Admits every lane once.
@@ -62,7 +62,7 @@ ProofSession session_of(int first) {
 // The listener has a thread of its own.
 class ListenerTest : public ::testing::Test {
 protected:
-    void SetUp() override { listen({.addresses = {"127.0.0.1"}, .peer_timeout = patience}); }
+    void SetUp() override { listen({.addresses = {"127.0.0.1"}, .peer_timeout = test_timeout}); }
     void TearDown() override { stop(); }
 
     void listen(const ListenOptions& options) {
@@ -75,7 +75,7 @@ protected:
                 const auto left =
                     deadline
                         ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now())
-                        : patience;
+                        : test_timeout;
                 std::array<pollfd, 2> fds{
                     {{stop_event->fd(), POLLIN, 0}, {listener->fd(), POLLIN, 0}}};
                 ::poll(fds.data(), fds.size(), static_cast<int>(std::max(left, {}).count()));
@@ -92,11 +92,11 @@ protected:
         thread.join();
     }
     [[nodiscard]] ConnectOptions options(std::uint32_t lane, const std::string& host = "127.0.0.1",
-                                         std::chrono::milliseconds time = patience) const {
+                                         std::chrono::milliseconds time = test_timeout) const {
         return {.address = {host, listener->port()},
                 .identity = {.lane = lane},
                 .limits = {.time = time},
-                .peer_timeout = patience};
+                .peer_timeout = test_timeout};
     }
     void expect_refused(const ProofSession& by, std::uint32_t lane, int code,
                         const std::string& words) {
@@ -156,7 +156,8 @@ TEST_F(ListenerTest, OthersAreNot) {
 }
 
 TEST_F(ListenerTest, IPv6AndFurtherAddresses) {
-    listen({.addresses = {"127.0.0.1", "::1", "127.0.0.2", "192.0.2.1"}, .peer_timeout = patience});
+    listen({.addresses = {"127.0.0.1", "::1", "127.0.0.2", "192.0.2.1"},
+            .peer_timeout = test_timeout});
     ASSERT_EQ(listener->warnings().size(), 1U);
     EXPECT_TRUE(contains(listener->warnings().front(), "192.0.2.1"));
     std::uint32_t lane = 0;
@@ -170,7 +171,7 @@ TEST_F(ListenerTest, PortsComeFromTheRange) {
     const auto listen_up_to = [&](int last) {
         return Listener::listen({.addresses = {"127.0.0.1"},
                                  .ports = {taken, static_cast<std::uint16_t>(last)},
-                                 .peer_timeout = patience},
+                                 .peer_timeout = test_timeout},
                                 other);
     };
     const auto next = value_of(listen_up_to(taken + 20));
@@ -213,7 +214,7 @@ TEST_F(ListenerTest, WhereNothingAnswersAFirewallMayBeWhy) {
     EXPECT_TRUE(failed(connect_lane(session, dropped, random), ETIMEDOUT,
                        "(firewall)? (waited 300 ms; RPMEM_CONNECT_TIMEOUT, or less while "
                        "reconnecting)"));
-    dropped.limits.time = patience;
+    dropped.limits.time = test_timeout;
     dropped.peer_timeout = std::chrono::milliseconds(500);
     EXPECT_TRUE(failed(connect_lane(session, dropped, random), ETIMEDOUT,
                        "(firewall)? (waited 500 ms, RPMEM_PEER_TIMEOUT)"));
@@ -240,7 +241,7 @@ TEST_F(ListenerTest, GarbageIsRefused) {
     const UniqueFd fd = stranger();
     ASSERT_EQ(::send(fd.get(), "GET / HTTP/1.1\r\n", 16, 0), 16);
     std::array<std::byte, 100> answer;
-    const auto got = read_fully(fd.get(), answer, Deadline(patience));
+    const auto got = read_fully(fd.get(), answer, Deadline(test_timeout));
     // The target closes the socket with unread input, so a reset may overtake the refusal.
     EXPECT_TRUE(got ? *got == second_message_size : got.error().code == ECONNRESET);
     EXPECT_TRUE(connect_lane(session, options(0), random));
@@ -254,11 +255,11 @@ TEST_F(ListenerTest, AFirstMessageThatIsSaidAgainComesToNothing) {
         const UniqueFd fd = stranger();
         ASSERT_EQ(::send(fd.get(), first.data(), first.size(), 0), ssize_t(first.size()));
         std::array<std::byte, second_message_size> second;
-        const auto got = read_fully(fd.get(), second, Deadline(patience));
+        const auto got = read_fully(fd.get(), second, Deadline(test_timeout));
         ASSERT_TRUE(got && *got == second.size());
         const std::array<std::byte, third_message_size> guess{};
         ASSERT_EQ(::send(fd.get(), guess.data(), guess.size(), 0), ssize_t(guess.size()));
-        EXPECT_EQ(read_fully(fd.get(), second, Deadline(patience)).value_or(0), second.size());
+        EXPECT_EQ(read_fully(fd.get(), second, Deadline(test_timeout)).value_or(0), second.size());
     }
     EXPECT_TRUE(owner.taken.empty());
     EXPECT_TRUE(connect_lane(session, options(5), random));
@@ -293,10 +294,10 @@ TEST_F(TlsListenerTest, TheProofRunsInside) {
 TEST_F(TlsListenerTest, OthersAreNot) {
     // The peer has another secret, and is refused before TLS begins.
     const ProofSession stranger = session_of(2);
-    const TlsContext strangers = initiator_of(stranger);
-    EXPECT_TRUE(failed(connect_lane(stranger, secured(0, strangers), random), ECONNREFUSED));
+    const TlsContext other_context = initiator_of(stranger);
+    EXPECT_TRUE(failed(connect_lane(stranger, secured(0, other_context), random), ECONNREFUSED));
     // The peer has the lane key, but another PSK.
-    EXPECT_TRUE(failed(connect_lane(session, secured(0, strangers), random), EPROTO));
+    EXPECT_TRUE(failed(connect_lane(session, secured(0, other_context), random), EPROTO));
     // The peer does not start TLS.
     EXPECT_FALSE(
         connect_lane(session, options(0, "127.0.0.1", std::chrono::milliseconds(500)), random));
@@ -315,7 +316,7 @@ TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
     if (limit.rlim_cur < 4096)
         GTEST_SKIP() << "this process may have " << limit.rlim_cur << " descriptors only";
     std::atomic<bool> over = false;
-    std::thread strangers([&] {
+    std::thread others([&] {
         std::vector<UniqueFd> held(200);
         for (std::size_t i = 0; !over; ++i) {
             held[i % held.size()] = stranger();
@@ -329,7 +330,7 @@ TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
         EXPECT_TRUE(succeeded(opened.back()));
     }
     over = true;
-    strangers.join();
+    others.join();
     stop();
     EXPECT_EQ(owner.taken.size(), honest);
 }

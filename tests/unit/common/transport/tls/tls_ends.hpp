@@ -116,31 +116,31 @@ inline Ends joined(std::size_t step = 0, std::uint64_t records = max_records_of_
 
 // Appends all bytes that TO can receive now to HEARD. Returns the errno value of the last call, or
 // 0 at the end.
-inline int receive_all(Stream& to, Buffer& heard, std::size_t place_size = 8192) {
+inline int receive_all(Stream& to, Buffer& received, std::size_t place_size = 8192) {
     Buffer place(place_size);
     while (true) {
         const ssize_t got = receive_one(to, place);
         if (got <= 0)
             return static_cast<int>(-got);
-        heard.insert(heard.end(), place.begin(), place.begin() + got);
+        received.insert(received.end(), place.begin(), place.begin() + got);
     }
 }
 
 // Sends BYTES, and returns the bytes that TO receives.
 inline Buffer carry(Stream& from, Stream& to, std::span<const std::byte> bytes) {
-    Buffer heard;
+    Buffer received;
     const std::size_t whole = bytes.size();
-    for (int vain = 0; vain < 100000 && heard.size() < whole; ++vain) {
+    for (int vain = 0; vain < 100000 && received.size() < whole; ++vain) {
         const ssize_t sent = send_one(from, bytes);
         EXPECT_TRUE(sent >= 0 || sent == -EAGAIN) << sent;
         if (sent > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(sent));
-        const std::size_t before = heard.size();
-        EXPECT_EQ(receive_all(to, heard), EAGAIN);
-        if (sent > 0 || heard.size() > before)
+        const std::size_t before = received.size();
+        EXPECT_EQ(receive_all(to, received), EAGAIN);
+        if (sent > 0 || received.size() > before)
             vain = 0;
     }
-    return heard;
+    return received;
 }
 
 } // namespace rpmem::transport::tls_ends

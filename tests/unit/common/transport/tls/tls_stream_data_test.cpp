@@ -36,13 +36,13 @@ TEST(TlsData, PiecesAreGatheredInRecordsAndComeIntoSeveralPlaces) {
         iovec_at(std::span(bytes).subspan(32, 4096)), iovec_at(std::span(bytes).subspan(4128))};
     EXPECT_EQ(ends.initiator->send(pieces, false), 65536) << "as many records as go by one call";
     EXPECT_EQ(ends.initiator->send(std::span(pieces).first(2), false), 32);
-    Buffer heard(65536 + 32 + 1);
-    const std::array<iovec, 3> places{iovec_at(std::span(heard).first(7)),
-                                      iovec_at(std::span(heard).subspan(7, 9000)),
-                                      iovec_at(std::span(heard).subspan(9007))};
+    Buffer received(65536 + 32 + 1);
+    const std::array<iovec, 3> places{iovec_at(std::span(received).first(7)),
+                                      iovec_at(std::span(received).subspan(7, 9000)),
+                                      iovec_at(std::span(received).subspan(9007))};
     EXPECT_EQ(ends.target->receive(places), 65536 + 32);
-    EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 65536, heard.begin()));
-    EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 32, heard.begin() + 65536));
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 65536, received.begin()));
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 32, received.begin() + 65536));
     EXPECT_EQ(ends.target->receive(places), -EAGAIN);
 }
 
@@ -66,15 +66,15 @@ TEST(TlsData, BytesMayChangeWhileTheyAreSent) {
     EXPECT_EQ(send_one(*ends.initiator, pool), 20000);
     EXPECT_TRUE(ends.initiator->pending());
     EXPECT_EQ(send_one(*ends.initiator, pool), -EAGAIN);
-    Buffer heard;
-    for (int i = 0; i < 1000 && heard.size() < 20000; ++i) {
+    Buffer received;
+    for (int i = 0; i < 1000 && received.size() < 20000; ++i) {
         Buffer none;
         EXPECT_EQ(receive_all(*ends.initiator, none), EAGAIN) << "this sends what is pending";
-        EXPECT_EQ(receive_all(*ends.target, heard), EAGAIN);
+        EXPECT_EQ(receive_all(*ends.target, received), EAGAIN);
     }
     EXPECT_FALSE(ends.initiator->pending());
-    EXPECT_TRUE(std::equal(heard.begin(), heard.end(), before.begin()));
-    EXPECT_EQ(heard.size(), 20000U);
+    EXPECT_TRUE(std::equal(received.begin(), received.end(), before.begin()));
+    EXPECT_EQ(received.size(), 20000U);
 }
 
 // The socket is not readable for bytes that the stream has already received, so poll(2) would
@@ -83,8 +83,8 @@ TEST(TlsData, WhatIsKeptCanBeHadWithoutTheNetwork) {
     const Ends ends = joined();
     for (int i = 0; i < 3; ++i)
         ASSERT_EQ(send_one(*ends.initiator, counted(5000)), 5000);
-    Buffer heard(5001);
-    EXPECT_EQ(receive_one(*ends.target, heard), 5001);
+    Buffer received(5001);
+    EXPECT_EQ(receive_one(*ends.target, received), 5001);
     EXPECT_FALSE(is_readable(ends.target->fd()));
     Buffer rest(20000);
     const iovec many = iovec_at(rest);
@@ -108,13 +108,13 @@ TEST(TlsData, ACloseNotifyIsTheEnd) {
     ASSERT_EQ(send_one(*ends.initiator, counted(10)), 10);
     ends.initiator->finish();
     EXPECT_FALSE(ends.initiator->pending());
-    Buffer heard;
-    EXPECT_EQ(receive_all(*ends.target, heard), 0);
-    EXPECT_EQ(heard.size(), 10U);
+    Buffer received;
+    EXPECT_EQ(receive_all(*ends.target, received), 0);
+    EXPECT_EQ(received.size(), 10U);
     EXPECT_EQ(carry(*ends.target, *ends.initiator, counted(10)).size(), 10U)
         << "the other direction goes on";
     ends.target->finish();
-    EXPECT_EQ(receive_all(*ends.initiator, heard), 0);
+    EXPECT_EQ(receive_all(*ends.initiator, received), 0);
 }
 
 TEST(TlsData, TheEndComesBehindWhatIsPending) {
@@ -122,15 +122,15 @@ TEST(TlsData, TheEndComesBehindWhatIsPending) {
     ASSERT_EQ(send_one(*ends.initiator, counted(5000)), 5000);
     ends.initiator->finish();
     EXPECT_TRUE(ends.initiator->pending());
-    Buffer heard;
+    Buffer received;
     Buffer none;
     int code = EAGAIN;
     for (int i = 0; i < 1000 && code == EAGAIN; ++i) {
         EXPECT_EQ(receive_all(*ends.initiator, none), EAGAIN);
-        code = receive_all(*ends.target, heard);
+        code = receive_all(*ends.target, received);
     }
     EXPECT_EQ(code, 0);
-    EXPECT_EQ(heard, counted(5000));
+    EXPECT_EQ(received, counted(5000));
     EXPECT_FALSE(ends.initiator->pending());
 }
 
@@ -138,9 +138,9 @@ TEST(TlsData, AnEndWithoutCloseNotifyIsALoss) {
     const Ends ends = joined();
     ASSERT_EQ(send_one(*ends.initiator, counted(10)), 10);
     ASSERT_EQ(::shutdown(ends.initiator->fd(), SHUT_WR), 0);
-    Buffer heard;
-    EXPECT_EQ(receive_all(*ends.target, heard), ECONNRESET);
-    EXPECT_EQ(heard.size(), 10U);
+    Buffer received;
+    EXPECT_EQ(receive_all(*ends.target, received), ECONNRESET);
+    EXPECT_EQ(received.size(), 10U);
     EXPECT_EQ(ends.target->reason(), "the connection ended without close_notify");
 }
 
@@ -161,11 +161,11 @@ TEST(TlsData, FalsifiedBytesAreRefused) {
     ASSERT_EQ(::read(ends.target->fd(), stream.data(), stream.size()), ssize_t(stream.size()));
     stream[180] ^= std::byte{1};
     ASSERT_TRUE(ends.target->give(stream));
-    Buffer heard;
-    EXPECT_EQ(receive_all(*ends.target, heard), EPROTO);
-    EXPECT_EQ(heard, counted(100));
+    Buffer received;
+    EXPECT_EQ(receive_all(*ends.target, received), EPROTO);
+    EXPECT_EQ(received, counted(100));
     EXPECT_TRUE(test::contains(ends.target->reason(), "bad record mac"));
-    EXPECT_EQ(receive_all(*ends.initiator, heard), EPROTO) << "the peer is told";
+    EXPECT_EQ(receive_all(*ends.initiator, received), EPROTO) << "the peer is told";
     EXPECT_EQ(ends.initiator->error().text,
               "TLS with lane 3 of 10.0.0.1 port 999: the peer ended it, with the alert \"bad "
               "record mac\"");
@@ -175,10 +175,10 @@ TEST(TlsData, FalsifiedBytesAreRefused) {
 TEST(TlsData, BytesOfAStrangerBehindTheHandshakeAreRefused) {
     const Ends ends = joined();
     ASSERT_EQ(::send(ends.initiator->fd(), counted(100).data(), 100, 0), 100);
-    Buffer heard;
-    EXPECT_EQ(receive_all(*ends.target, heard), EPROTO);
-    EXPECT_TRUE(heard.empty());
-    EXPECT_EQ(receive_all(*ends.initiator, heard), EPROTO) << "who is honest is told";
+    Buffer received;
+    EXPECT_EQ(receive_all(*ends.target, received), EPROTO);
+    EXPECT_TRUE(received.empty());
+    EXPECT_EQ(receive_all(*ends.initiator, received), EPROTO) << "who is honest is told";
 }
 
 } // namespace

@@ -51,7 +51,7 @@ public:
             certify();
         ssl_.reset(::SSL_new(context));
         ::SSL_set_fd(ssl_.get(), socket_.get());
-        ::SSL_set_msg_callback(ssl_.get(), heard);
+        ::SSL_set_msg_callback(ssl_.get(), note_message);
         SSL_set_msg_callback_arg(ssl_.get(), this);
         if (settings.is_server)
             ::SSL_set_accept_state(ssl_.get());
@@ -114,8 +114,8 @@ private:
             text == self(ssl).settings_.identity ? self(ssl).session(ssl).release() : nullptr;
         return 1;
     }
-    static void heard(int is_ours, int, int type, const void* bytes, std::size_t, SSL*,
-                      void* peer) {
+    static void note_message(int is_ours, int, int type, const void* bytes, std::size_t, SSL*,
+                             void* peer) {
         if (is_ours == 0 && type == SSL3_RT_HANDSHAKE &&
             *static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE)
             ++static_cast<OtherPeer*>(peer)->key_updates_;
@@ -160,17 +160,17 @@ protected:
         EXPECT_FALSE(peer->exchange_hello());
     }
     // The peer sends SIZE bytes, which must arrive.
-    void expect_heard(std::size_t size) {
+    void expect_received(std::size_t size) {
         EXPECT_TRUE(peer->send(counted(size)));
-        heard.clear();
-        EXPECT_EQ(receive_all(*ours, heard), EAGAIN);
-        EXPECT_EQ(heard, counted(size));
+        received.clear();
+        EXPECT_EQ(receive_all(*ours, received), EAGAIN);
+        EXPECT_EQ(received, counted(size));
     }
     std::unique_ptr<OtherPeer> peer;
     std::unique_ptr<TlsStream> ours;
     TlsStep step = TlsStep::failed;
     bool peer_is_done = false;
-    Buffer heard;
+    Buffer received;
 };
 
 TEST_F(TlsPeerTest, OneThatHasAllOfItIsLetIn) {
@@ -178,7 +178,7 @@ TEST_F(TlsPeerTest, OneThatHasAllOfItIsLetIn) {
         meet({.is_server = is_server});
         EXPECT_EQ(step, TlsStep::done) << is_server;
         EXPECT_TRUE(peer_is_done);
-        expect_heard(100);
+        expect_received(100);
         EXPECT_EQ(peer->exporter(), ours->exporter());
     }
 }
@@ -240,8 +240,8 @@ TEST_F(TlsPeerTest, KeysAreChangedWhenThePeerAsksForIt) {
     ASSERT_EQ(step, TlsStep::done);
     for (int i = 0; i < 40; ++i) {
         peer->update_key(SSL_KEY_UPDATE_REQUESTED);
-        expect_heard(10);
-        EXPECT_EQ(send_one(*ours, heard), 10);
+        expect_received(10);
+        EXPECT_EQ(send_one(*ours, received), 10);
         EXPECT_EQ(peer->receive(), counted(10));
         EXPECT_EQ(peer->key_updates(), i + 1);
     }
@@ -256,7 +256,7 @@ TEST_F(TlsPeerTest, MessagesWithoutDataHaveAnEnd) {
     while (sent < 100 && code == EAGAIN) {
         peer->update_key(SSL_KEY_UPDATE_NOT_REQUESTED);
         ++sent;
-        code = receive_all(*ours, heard);
+        code = receive_all(*ours, received);
     }
     EXPECT_EQ(code, EPROTO);
     EXPECT_EQ(sent, 33);
@@ -270,8 +270,8 @@ TEST_F(TlsPeerTest, ManyMessagesAtOnceHaveAnEnd) {
     for (int i = 0; i < 33; ++i)
         peer->update_key(SSL_KEY_UPDATE_NOT_REQUESTED);
     EXPECT_TRUE(peer->send(counted(10)));
-    EXPECT_EQ(receive_all(*ours, heard), EPROTO);
-    EXPECT_TRUE(heard.empty());
+    EXPECT_EQ(receive_all(*ours, received), EPROTO);
+    EXPECT_TRUE(received.empty());
 }
 
 } // namespace

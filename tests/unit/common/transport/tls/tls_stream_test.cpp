@@ -45,7 +45,7 @@ struct LoneEnd {
         : stream(tls_on(role, psk(), std::make_unique<SocketStream>(std::move(pair.ours)))),
           peer(std::move(pair.theirs)) {}
     TlsStream* operator->() const { return stream.get(); }
-    void hear(const Buffer& bytes) const {
+    void feed(const Buffer& bytes) const {
         ASSERT_TRUE(write_fully(peer.get(), bytes, Deadline(std::chrono::seconds(10))));
     }
 
@@ -56,7 +56,7 @@ struct LoneEnd {
 TEST(Tls, BytesOfAStrangerAreNoHandshake) {
     LoneEnd target(TlsRole::target);
     EXPECT_EQ(target->advance(), TlsStep::wants_read);
-    target.hear(counted(300));
+    target.feed(counted(300));
     EXPECT_EQ(target->advance(), TlsStep::failed);
     EXPECT_EQ(target->advance(), TlsStep::failed);
     EXPECT_EQ(target->error().code, EPROTO);
@@ -70,7 +70,7 @@ TEST(Tls, AHandshakeHasAnEnd) {
     std::ranges::transform(begin, record.begin(), [](auto byte) { return std::byte{byte}; });
     TlsStep step = TlsStep::wants_read;
     for (int i = 0; i < 5 && step == TlsStep::wants_read; ++i) {
-        target.hear(record);
+        target.feed(record);
         step = target->advance();
         record[5] = std::byte{0}; // the following records continue the message
     }

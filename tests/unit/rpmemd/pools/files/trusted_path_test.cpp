@@ -166,7 +166,7 @@ protected:
     }
 
     template <typename T>
-    void expect_as_told(const Result<T>& result) {
+    void expect_outcome(const Result<T>& result) {
         std::string text = GetParam().text;
         for (auto at = text.find('@'); at != std::string::npos; at = text.find('@'))
             text.replace(at, 1, root.native());
@@ -182,7 +182,7 @@ protected:
 
 TEST_P(TrustedPath, DecidesOnParts) {
     GetParam().arrange(root);
-    expect_as_told(PartFile::open(root / GetParam().path));
+    expect_outcome(PartFile::open(root / GetParam().path));
 }
 
 TEST_P(TrustedPath, DecidesOnPoolSets) {
@@ -195,7 +195,7 @@ TEST_P(TrustedPath, DecidesOnPoolSets) {
     if (GetParam().code == 0)
         EXPECT_TRUE(failed(opened, ENOENT, "cannot open part /part")) << "the set was read";
     else if (GetParam().code == EACCES)
-        expect_as_told(opened);
+        expect_outcome(opened);
     else
         EXPECT_FALSE(test::contains(opened.error().text, "/part"));
 }

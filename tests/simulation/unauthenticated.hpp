@@ -12,21 +12,21 @@
 
 namespace rpmem::simulation {
 
-class Strangers {
+class UnauthenticatedConnections {
 public:
     // PORT is that of the path for these connections.
-    Strangers(World& world, unsigned number, std::uint16_t port)
+    UnauthenticatedConnections(World& world, unsigned number, std::uint16_t port)
         : world_(world), number_(number), port_(port) {}
 
     // Records the bytes that an authentic initiator sends before frames, for replays.
-    void overhear(const Link& link, std::span<const iovec> pieces) {
+    void record(const Link& link, std::span<const iovec> pieces) {
         auto found =
-            std::ranges::find(overheard_, &link, [](const auto& each) { return each->link; });
-        if (found == overheard_.end()) {
-            if (overheard_.size() == max_overheard)
+            std::ranges::find(recorded_, &link, [](const auto& each) { return each->link; });
+        if (found == recorded_.end()) {
+            if (recorded_.size() == max_recorded)
                 return;
-            overheard_.push_back(std::make_unique<Overheard>(Overheard{&link, {}}));
-            found = overheard_.end() - 1;
+            recorded_.push_back(std::make_unique<RecordedMessages>(RecordedMessages{&link, {}}));
+            found = recorded_.end() - 1;
         }
         std::vector<std::byte>& bytes = (*found)->bytes;
         for (const iovec& piece : pieces) {
@@ -49,32 +49,32 @@ public:
             }
             for (unsigned i = 0; i < voices && !here_.empty(); ++i)
                 speak(here_[world_.random().below(here_.size())]);
-            std::erase_if(here_, [this](Stranger& each) { return is_ended(each); });
+            std::erase_if(here_, [this](Connection& each) { return is_ended(each); });
         }
     }
 
 private:
     // Number of messages that are sent between two new connections.
     static constexpr unsigned voices = 3;
-    static constexpr std::size_t max_overheard = 32;
+    static constexpr std::size_t max_recorded = 32;
     // The short pauses make all connections at almost the same time, the long ones one by one.
     static constexpr std::array<Time, 3> max_stalls{20 * microsecond, millisecond,
                                                     100 * millisecond};
     // A margin for the delay of the network, and for a late accept without descriptors.
-    static constexpr Time patience = 5 * second;
+    static constexpr Time test_timeout = 5 * second;
     static constexpr Time latest_arrival = 100 * millisecond;
     static constexpr Time tick = 100 * millisecond;
 
     static constexpr std::size_t proof_size =
         transport::first_message_size + transport::third_message_size;
-    struct Overheard {
+    struct RecordedMessages {
         const Link* link;
         std::vector<std::byte> bytes;
     };
-    struct Stranger {
+    struct Connection {
         UniqueFd socket;
         Time connected;
-        const Overheard* says = nullptr; // the messages that it replays
+        const RecordedMessages* says = nullptr; // the messages that it replays
         std::size_t said = 0;
         bool is_silent = false;
     };
@@ -89,57 +89,58 @@ private:
                          .connected = world_.now(),
                          .is_silent = !keeps_slots_ && world_.random().chance(30)});
     }
-    void speak(Stranger& stranger) {
-        if (stranger.is_silent)
+    void speak(Connection& connection) {
+        if (connection.is_silent)
             return;
         if (keeps_slots_ || world_.random().chance(70))
-            return repeat(stranger);
+            return repeat(connection);
         std::array<std::byte, 200> garbage;
         for (std::byte& each : garbage)
             each = static_cast<std::byte>(world_.random().next());
-        say(stranger, std::span(garbage).first(1 + world_.random().below(garbage.size())));
-        stranger.is_silent = world_.random().chance(50);
+        say(connection, std::span(garbage).first(1 + world_.random().below(garbage.size())));
+        connection.is_silent = world_.random().chance(50);
     }
-    void say(Stranger& stranger, std::span<const std::byte> bytes) {
+    void say(Connection& connection, std::span<const std::byte> bytes) {
         const ssize_t sent =
-            ::send(stranger.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        stranger.said += sent > 0 ? static_cast<std::size_t>(sent) : 0;
+            ::send(connection.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        connection.said += sent > 0 ? static_cast<std::size_t>(sent) : 0;
     }
     // Replays the next part of the messages. Sometimes a bit is changed, or the rest is from
     // another connection.
-    void repeat(Stranger& stranger) {
-        if (!overheard_.empty() && (!stranger.says || world_.random().chance(10)))
-            stranger.says = overheard_[world_.random().below(overheard_.size())].get();
-        if (!stranger.says || stranger.said >= stranger.says->bytes.size())
+    void repeat(Connection& connection) {
+        if (!recorded_.empty() && (!connection.says || world_.random().chance(10)))
+            connection.says = recorded_[world_.random().below(recorded_.size())].get();
+        if (!connection.says || connection.said >= connection.says->bytes.size())
             return;
-        if (keeps_slots_ && stranger.said >= transport::first_message_size)
+        if (keeps_slots_ && connection.said >= transport::first_message_size)
             return;
-        const std::size_t end = stranger.said < transport::first_message_size
+        const std::size_t end = connection.said < transport::first_message_size
                                     ? transport::first_message_size
                                     : proof_size;
-        const std::size_t left = std::min(end, stranger.says->bytes.size()) - stranger.said;
+        const std::size_t left = std::min(end, connection.says->bytes.size()) - connection.said;
         if (left == 0)
             return;
         const std::size_t size =
             world_.random().chance(80) ? left : 1 + world_.random().below(left);
-        const auto from = stranger.says->bytes.begin() + static_cast<std::ptrdiff_t>(stranger.said);
+        const auto from =
+            connection.says->bytes.begin() + static_cast<std::ptrdiff_t>(connection.said);
         std::vector<std::byte> bytes(from, from + static_cast<std::ptrdiff_t>(size));
         if (world_.random().chance(10))
             bytes[world_.random().below(size)] ^= std::byte{4};
-        say(stranger, bytes);
+        say(connection, bytes);
     }
     // The target must close the connection. Returns whether it has.
-    [[nodiscard]] bool is_ended(Stranger& stranger) {
+    [[nodiscard]] bool is_ended(Connection& connection) {
         constexpr Time longest = static_cast<Time>(transport::unproven_timeout.count()) * second;
         std::array<std::byte, 256> place;
         while (true) {
-            const ssize_t got = ::recv(stranger.socket.get(), place.data(), place.size(), 0);
+            const ssize_t got = ::recv(connection.socket.get(), place.data(), place.size(), 0);
             if (got == 0 || (got < 0 && errno != EAGAIN))
                 return true;
             if (got < 0)
                 break;
         }
-        if (world_.now() < stranger.connected + longest + patience)
+        if (world_.now() < connection.connected + longest + test_timeout)
             return false;
         world_.find("a connection without a proof is not ended");
         return true;
@@ -148,8 +149,8 @@ private:
     World& world_;
     unsigned number_;
     std::uint16_t port_;
-    std::vector<std::unique_ptr<Overheard>> overheard_;
-    std::vector<Stranger> here_;
+    std::vector<std::unique_ptr<RecordedMessages>> recorded_;
+    std::vector<Connection> here_;
     bool keeps_slots_ = false; // send the first message and then nothing, to occupy slots
 };
 
