@@ -198,6 +198,7 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
     const std::lock_guard lock(equalizer_->mutex());
     if (!equalizer_->is_pending())
         return {};
+    RPMEM_TRY(in_context(call, equalizer_->check_accepted()));
     if (auto done = compare_and_send(call, lane, bound); !done) {
         leave(lane); // the next call compares again
         return done;
@@ -291,6 +292,10 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     if (first_writable_ == nothing_writable)
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
+    {
+        const std::lock_guard lock(equalizer_->mutex());
+        RPMEM_TRY(in_context("rpmem_set_attr", equalizer_->check_accepted()));
+    }
     CallBound bound;
     return on_session("rpmem_set_attr", bound, [&](Connection& connection) {
         return connection.session().set_attributes({attributes});

@@ -80,6 +80,7 @@ Bytes encode(const PoolState& state) {
     writer.big_endian(static_cast<std::uint64_t>(state.behind_since));
     writer.big_endian(static_cast<std::uint64_t>(state.catching_up_since));
     writer.big_endian(static_cast<std::uint64_t>(state.alone_since));
+    writer.big_endian(state.accepted_epoch);
     writer.raw(state.parts);
     return writer.take();
 }
@@ -128,6 +129,7 @@ Result<PoolState> decode_pool_state(std::span<const std::byte> body) {
     state.behind_since = static_cast<std::int64_t>(behind_since);
     state.catching_up_since = static_cast<std::int64_t>(catching_up_since);
     state.alone_since = static_cast<std::int64_t>(alone_since);
+    state.accepted_epoch = reader.big_endian<std::uint64_t>();
     reader.raw(state.parts);
     return state;
 }

@@ -48,6 +48,8 @@ struct PoolState {
     std::int64_t catching_up_since = 0; // likewise
     // Start of the session that could go on without the replica and was not closed. Likewise.
     std::int64_t alone_since = 0;
+    // Epoch under which an operator of the target has accepted the replica as it was; 0 if none.
+    std::uint64_t accepted_epoch = 0;
     std::array<std::byte, 32> parts{}; // hash of the identities of the part files
 
     bool operator==(const PoolState&) const = default;

@@ -110,15 +110,27 @@ Result<> Equalizer::may_open() const {
     if (is_catching_up())
         return fail(ErrorClass::target_refused, ESTALE,
                     "the replica is inconsistent, because it was catching up since {}; {}. Run the "
-                    "program with which it was catching up again, or make the replica equal to its "
-                    "source with rpmemctl push",
+                    "program with which it was catching up again, make the replica equal to its "
+                    "source with rpmemctl push, or accept it as it is with rpmemctl accept",
                     describe_time(target_.catching_up_since), why);
     return fail(ErrorClass::target_refused, ESTALE,
                 "the replica may lack calls that returned 0, because the session that began {} "
                 "could go on without it (RPMEM_ON_LOSS=alone) and was not closed; {}. Run the "
                 "program of that session again, make the replica equal to its source with rpmemctl "
-                "push, or open it as it is with RPMEM_EQUALIZE=no",
+                "push, or accept it as it is with rpmemctl accept",
                 describe_time(target_.alone_since), why);
+}
+
+Result<> Equalizer::check_accepted() const {
+    if (!is_pending() || is_read_into_ || recorded_epoch_ == 0 ||
+        recorded_epoch_ >= target_.accepted_epoch)
+        return {};
+    return fail(ErrorClass::target_refused, ESTALE,
+                "an operator of the target has accepted its copy as it was (rpmemctl accept or "
+                "take, epoch {}), and the memory of this process is that of epoch {}. Get the "
+                "accepted bytes with rpmemctl pull, or make the replica equal to this machine with "
+                "rpmemctl push",
+                target_.accepted_epoch, recorded_epoch_);
 }
 
 // With a proof, the record has the epoch of this session at once. If this process is killed before
@@ -141,6 +153,8 @@ void Equalizer::look_at_machine() {
     }
     files_ = std::move(found->files);
     has_record_ = found->record.has_value();
+    if (found->record && are_same_files(found->record->files, files_))
+        recorded_epoch_ = std::max(found->record->epoch, found->record->opened_epoch);
     missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
         store_record({target_.id, found->record->epoch, target_.epoch, found->record->files});

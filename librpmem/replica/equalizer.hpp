@@ -71,6 +71,10 @@ public:
     [[nodiscard]] int compare(FrameLane& lane);
     // Returns why a block could not be compared, if its memory cannot be read.
     [[nodiscard]] const std::optional<Error>& failure() const { return sender_.failure(); }
+    // Fails with ESTALE if an operator of the target has accepted the replica as it was, after the
+    // last session of this memory. Then nothing may be written to it from this memory. Call it
+    // before the first write.
+    [[nodiscard]] Result<> check_accepted() const;
     [[nodiscard]] bool differs() const { return differing_.next(0) != differing_.blocks(); }
     // Whether this memory is proved to be the newer side.
     [[nodiscard]] bool may_send() const { return !missing_proof_; }
@@ -129,6 +133,8 @@ private:
     std::optional<std::string> missing_proof_;
     std::vector<LocalFile> files_; // empty if they are unknown
     bool has_record_ = false;      // this machine has a record, whatever it proves
+    // Epoch of the last claim with the files that are mapped now, from the record; 0 if unknown.
+    std::uint64_t recorded_epoch_ = 0;
     bool is_write_unfinished_ = false;
     bool is_equal_ = false; // after finish()
     // Why this machine has no record of this session. A record that proves nothing is kept.

@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace rpmem::initiator {
+
+bool are_same_files(const std::vector<LocalFile>& left, const std::vector<LocalFile>& right) {
+    return std::ranges::equal(left, right, {}, &LocalFile::identity, &LocalFile::identity);
+}
 
 std::optional<std::string> missing_proof(const wire::PoolState& target,
                                          const std::optional<InitiatorRecord>& record,

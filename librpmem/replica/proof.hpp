@@ -14,6 +14,10 @@
 
 namespace rpmem::initiator {
 
+// Whether both name the same files in the same order, whenever they were modified.
+[[nodiscard]] bool are_same_files(const std::vector<LocalFile>& left,
+                                  const std::vector<LocalFile>& right);
+
 // Returns why there is no proof, or nothing if there is one: RECORD was made by the last session
 // that wrote to the pool of TARGET, from the same FILES as now, and none of them was modified last
 // before that. A copy restored by cp -p or rsync -t has an earlier mtime. Restoring by rename makes

@@ -77,6 +77,8 @@ using ActionResult = Result<nlohmann::json>; // the members of the document
 [[nodiscard]] ActionResult evict_session(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult digest_pool(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult mark_equal(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult accept_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult take_pool(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult create_set(ActionContext& context, const ActionRequest& request);
 
 } // namespace rpmem::target

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -45,7 +46,8 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     record->behind_since = 0;
     record->catching_up_since = 0;
     record->alone_since = 0;
-    if (was_behind || was_catching_up)
+    const bool was_accepted = std::exchange(record->accepted_epoch, 0) != 0;
+    if (was_behind || was_catching_up || was_accepted)
         RPMEM_TRY(place.write(*record));
     json report{
         {"name", request.name}, {"was_behind", was_behind}, {"was_catching_up", was_catching_up}};

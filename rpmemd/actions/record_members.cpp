@@ -33,7 +33,8 @@ json claim_members(const PoolRecord& record) {
 json record_members(const ActionContext& context, const PoolFacts& pool, bool in_use) {
     json members = {{"last_writer", nullptr},       {"behind_since", nullptr},
                     {"catching_up_since", nullptr}, {"alone_since", nullptr},
-                    {"medium_failure", ""},         {"record_problem", ""}};
+                    {"accepted_epoch", nullptr},    {"medium_failure", ""},
+                    {"record_problem", ""}};
     const auto record = find_record(pool, context.state ? &*context.state : nullptr);
     members.update(claim_members(record ? record->value_or(PoolRecord{}) : PoolRecord{}));
     if (!record)
@@ -47,6 +48,8 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
     // While the program runs, or after it has closed the pool, nothing is missing that it knows of.
     if (known.alone_since != 0 && !members["behind_since"].is_null())
         members["alone_since"] = known.alone_since;
+    if (known.accepted_epoch != 0)
+        members["accepted_epoch"] = known.accepted_epoch;
     members["medium_failure"] = known.failure;
     if (!context.shows_sessions)
         return members;

@@ -25,7 +25,8 @@ constexpr std::array rows = {
     Row{Verb::check, check_pool},       Row{Verb::check_all, check_all_pools},
     Row{Verb::sessions, list_sessions}, Row{Verb::evict, evict_session},
     Row{Verb::digest, digest_pool},     Row{Verb::create, create_set},
-    Row{Verb::mark_equal, mark_equal},
+    Row{Verb::mark_equal, mark_equal},  Row{Verb::accept, accept_pool},
+    Row{Verb::take, take_pool},
 };
 
 ActionContext context_of(const Configuration& configuration, const Log& log) {

@@ -19,6 +19,7 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
     next.behind_since = last->behind_since;
     next.catching_up_since = last->catching_up_since;
     next.alone_since = last->alone_since;
+    next.accepted_epoch = last->accepted_epoch;
     if (!goes_on && !last->closed && next.behind_since == 0)
         next.behind_since = last->since;
     // The claim began with the session of generation 0, which this one resumes.
@@ -44,6 +45,17 @@ PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) 
             record.alone_since = record.since;
         break;
     }
+    return record;
+}
+
+PoolRecord accepted(PoolRecord record) {
+    ++record.epoch;
+    record.written_epoch = record.accepted_epoch = record.epoch;
+    record.owner = Owner{};
+    record.generation = 0;
+    record.since = std::time(nullptr);
+    record.closed = true;
+    record.behind_since = record.catching_up_since = record.alone_since = 0;
     return record;
 }
 

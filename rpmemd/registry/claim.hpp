@@ -25,6 +25,10 @@ enum class ReplicaState { in_sync, catching_up, may_go_alone };
 // replica behind again later.
 [[nodiscard]] PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone);
 
+// Returns RECORD after an operator has accepted the pool as it is: a new epoch that belongs to no
+// initiator, closed and without marks. A session of an earlier claim cannot resume.
+[[nodiscard]] PoolRecord accepted(PoolRecord record);
+
 // Whether the initiator may have acknowledged calls that this replica lacks.
 [[nodiscard]] bool may_be_ahead(const PoolRecord& record);
 

@@ -42,7 +42,15 @@ Result<> check_removal(const PoolOptions& options, const std::string& name,
     if (!pool || std::ranges::any_of(pool->parts, &PartFacts::locked))
         return {}; // the removal reports why
     const auto record = find_record(*pool, state);
-    if (!record || !*record || (!may_be_ahead(**record) && (*record)->catching_up_since == 0))
+    if (!record || !*record)
+        return {};
+    if ((*record)->accepted_epoch != 0)
+        return fail(
+            ErrorClass::target_refused, EPERM,
+            "pool {} is not removed: an operator has accepted this copy (rpmemctl accept or "
+            "take), so another one may be older; remove it with rpmemctl remove --force",
+            name);
+    if (!may_be_ahead(**record) && (*record)->catching_up_since == 0)
         return {};
     return fail(ErrorClass::target_refused, EPERM,
                 "pool {} is not removed: its program, of {}, has not made it equal yet; start "

@@ -16,9 +16,10 @@ namespace rpmem::target {
 [[nodiscard]] Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool,
                                                             const StateDirectory* state);
 
-// Fails with EPERM if the pool must not be removed by a program: its marks show that its initiator
-// will make it equal, so it may be removed by its operator only. pmempool sync removes every
-// replica that it cannot open. NAME is the pool set. A pool that cannot be examined may be removed.
+// Fails with EPERM if only an operator may remove the pool: its marks show that its initiator will
+// make it equal, or an operator has accepted it. pmempool sync removes every replica that it cannot
+// open or that does not fit its own headers. NAME is the pool set. A pool that cannot be examined
+// may be removed.
 [[nodiscard]] Result<> check_removal(const PoolOptions& options, const std::string& name,
                                      const StateDirectory* state);
 

@@ -159,6 +159,7 @@ void describe(auto& fields, PoolRecord& record, std::uint64_t format) {
         return;
     fields.field("catching_up_since", record.catching_up_since);
     fields.optional_field("alone_since", record.alone_since);
+    fields.optional_field("accepted_epoch", record.accepted_epoch);
 }
 
 void complete(SessionRecord&) {}

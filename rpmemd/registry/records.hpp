@@ -79,13 +79,17 @@ struct PoolRecord {
     // not closed, or has not ended yet, and the replica was not made equal since. 0 if there is
     // none.
     std::int64_t alone_since = 0;
+    // Epoch that an operator of this machine made by accepting this copy as it was. An initiator
+    // whose last claim is older has other bytes. 0 if there is none, or if rpmemctl push has made
+    // the pool equal since.
+    std::uint64_t accepted_epoch = 0;
 
     bool operator==(const PoolRecord&) const = default;
 };
 
 // Whether RECORD has fields that an older version must not lose.
 [[nodiscard]] inline bool has_states(const PoolRecord& record) {
-    return record.catching_up_since != 0 || record.alone_since != 0;
+    return record.catching_up_since != 0 || record.alone_since != 0 || record.accepted_epoch != 0;
 }
 
 // Tells the claim of RECORD from every other one on any pool: "ID-EPOCH-GENERATION".

@@ -56,8 +56,9 @@ std::string shown(const std::filesystem::path& path) {
 
 // For a pool that its program has to make equal. rpmemd does not remove it for pmempool.
 constexpr const char* how_to_end_marks =
-    "run that program again, make the pool equal to its source with rpmemctl push, or remove it "
-    "with rpmemctl remove --force";
+    "run that program again, make the pool equal to its source with rpmemctl push, accept this "
+    "copy "
+    "as it is with rpmemctl accept, or remove it with rpmemctl remove --force";
 
 std::string describe_catching_up(const PoolRecord& record) {
     return fmt::format("it is catching up with {} since {}, and its bytes are inconsistent until "
@@ -150,8 +151,9 @@ Result<> Registration::compare(const PoolRecord& now) const {
         return stale(
             pool_name_,
             last_->owner == Owner{}
-                ? std::string("an administrator has evicted its session (rpmemctl evict), "
-                              "or a client of protocol 0.1 has opened it for writing since")
+                ? std::string("an administrator has evicted its session or accepted this copy "
+                              "(rpmemctl evict, accept, take), or a client of protocol 0.1 has "
+                              "opened it for writing since")
                 : fmt::format("another session, of {}, has opened it for writing since",
                               describe(last_->initiator)));
     if (last_->generation > now.generation)
@@ -328,6 +330,7 @@ std::optional<ClaimedPool> Registration::pool_state() const {
                        .behind_since = pool_.behind_since,
                        .catching_up_since = pool_.catching_up_since,
                        .alone_since = pool_.alone_since,
+                       .accepted_epoch = pool_.accepted_epoch,
                        .parts = pool_.parts};
 }
 

@@ -69,6 +69,7 @@ struct ClaimedPool {
     std::int64_t behind_since = 0;
     std::int64_t catching_up_since = 0;
     std::int64_t alone_since = 0;
+    std::uint64_t accepted_epoch = 0;
     transport::Digest parts{};
 
     bool operator==(const ClaimedPool&) const = default;

@@ -17,6 +17,7 @@ wire::Bytes Session::report_on_pool() const {
                                             .behind_since = state->behind_since,
                                             .catching_up_since = state->catching_up_since,
                                             .alone_since = state->alone_since,
+                                            .accepted_epoch = state->accepted_epoch,
                                             .parts = state->parts});
     return {};
 }

@@ -28,6 +28,10 @@ constexpr std::array all_words = {
                "Write a pool set file, and create its pool"},
     ActionWord{Verb::mark_equal, "--mark-equal", "POOLSET", false, true,
                "Record that a pool is not behind, for rpmemctl(1)"},
+    ActionWord{Verb::accept, "--accept", "POOLSET", true, true,
+               "Accept a pool that may be behind as it is"},
+    ActionWord{Verb::take, "--take", "POOLSET", true, true,
+               "Take a pool from its initiator, and make it a pool of this machine"},
 };
 
 constexpr std::array all_texts = {
@@ -49,6 +53,8 @@ constexpr std::array all_flags = {
                "create a pool without headers (OPTION NOHDRS)"},
     ActionFlag{Verb::create, set_only_option, &ActionRequest::set_only,
                "write the pool set file, but create no pool"},
+    ActionFlag{Verb::take, "--accept-loss", &ActionRequest::accept_loss,
+               "take a pool that may lack acknowledged writes"},
 };
 
 } // namespace

@@ -18,7 +18,19 @@ namespace rpmem::target {
 inline constexpr std::size_t max_requested_parts = 64;
 
 struct ActionRequest {
-    enum class Verb { list, info, check, check_all, sessions, evict, digest, create, mark_equal };
+    enum class Verb {
+        list,
+        info,
+        check,
+        check_all,
+        sessions,
+        evict,
+        digest,
+        create,
+        mark_equal,
+        accept,
+        take,
+    };
 
     Verb verb = Verb::list;
     std::string name{}; // name of the pool set, or id of the session
@@ -33,6 +45,8 @@ struct ActionRequest {
     bool set_only = false; // write the pool set file without creating the pool
     // Only for mark_equal:
     std::string claim{}; // see claim_text()
+    // Only for take:
+    bool accept_loss = false; // take a pool that may lack acknowledged writes
 
     bool operator==(const ActionRequest&) const = default;
 };

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     fuzz::require(depth_of(document) <= max_answer_depth + 2, "a document is not nested deeper");
     for (auto* describe : {describe_list, describe_info, describe_check, describe_sessions,
-                           describe_evicted, describe_created})
+                           describe_evicted, describe_created, describe_accepted, describe_taken})
         fuzz::require(is_printable(describe(document)), "what is printed is printable");
     fuzz::require(is_printable(describe_node("Target", document)), "a report is printable");
     const auto report = std::make_shared<const json>(document);

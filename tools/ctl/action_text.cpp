@@ -86,11 +86,12 @@ std::string record_text(const json& document) {
                             "(rpmemctl push)\n",
                             time_text(document, "catching_up_since"));
     if (number_of(document, "alone_since"))
-        text +=
-            fmt::format("  may lack calls that returned 0: the session that began {} could go on "
-                        "without it (RPMEM_ON_LOSS=alone) and was not closed; run its program "
-                        "again, or make the pool equal to its source (rpmemctl push)\n",
-                        time_text(document, "alone_since"));
+        text += fmt::format(
+            "  may lack calls that returned 0: the session that began {} could go on "
+            "without it (RPMEM_ON_LOSS=alone) and was not closed; run its program "
+            "again, make the pool equal to its source (rpmemctl push), or accept this copy "
+            "(rpmemctl accept)\n",
+            time_text(document, "alone_since"));
     else if (number_of(document, "behind_since"))
         text +=
             fmt::format("  may be behind: a session that began {} was not closed; make the pool "
@@ -235,6 +236,39 @@ std::string describe_created(const json& document) {
                ? fmt::format("created {}: {}\n", text_of(document, "name"),
                              size_of(document, "size"))
                : fmt::format("wrote {}; no pool was created\n", text_of(document, "name"));
+}
+
+std::string losses_text(const json& document) {
+    if (number_of(document, "catching_up_since"))
+        return fmt::format("it was catching up since {}, so its bytes are inconsistent",
+                           time_text(document, "catching_up_since"));
+    if (number_of(document, "alone_since"))
+        return fmt::format("it may lack all that its program wrote since {}",
+                           time_text(document, "alone_since"));
+    if (number_of(document, "behind_since"))
+        return fmt::format("it may lack the last calls of a session that began {}",
+                           time_text(document, "behind_since"));
+    return {};
+}
+
+std::string describe_accepted(const json& document) {
+    if (!flag_of(document, "accepted"))
+        return fmt::format("{} needs no accept: its last session was closed\n",
+                           text_of(document, "name"));
+    return fmt::format("accepted {} as epoch {}: {}\n", text_of(document, "name"),
+                       number_of(document, "epoch").value_or(0), losses_text(document));
+}
+
+std::string describe_taken(const json& document) {
+    std::string text;
+    for (const json& session : member(document, "evicted"))
+        text += "ended " + session_text(session) + "\n";
+    text += fmt::format("took {}", text_of(document, "name"));
+    if (const auto epoch = number_of(document, "epoch"))
+        text += fmt::format(" as epoch {}", *epoch);
+    if (const std::string losses = losses_text(document); !losses.empty())
+        text += "; " + losses;
+    return text + fmt::format("\nopen it on the target as {}\n", text_of(document, "pool_set"));
 }
 
 } // namespace rpmem::ctl

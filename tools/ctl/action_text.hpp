@@ -17,5 +17,9 @@ namespace rpmem::ctl {
 [[nodiscard]] std::string describe_sessions(const nlohmann::json& document);
 [[nodiscard]] std::string describe_evicted(const nlohmann::json& document);
 [[nodiscard]] std::string describe_created(const nlohmann::json& document);
+[[nodiscard]] std::string describe_accepted(const nlohmann::json& document);
+[[nodiscard]] std::string describe_taken(const nlohmann::json& document);
+// Returns what the marks of a pool mean for whoever accepts it, or an empty text.
+[[nodiscard]] std::string losses_text(const nlohmann::json& document);
 
 } // namespace rpmem::ctl

@@ -18,6 +18,8 @@ struct Command {
         check,
         create,
         remove,
+        accept,
+        take,
         sessions,
         evict,
         push,
@@ -40,11 +42,13 @@ struct Command {
     std::string textfile{}; // export: the directory
     unsigned interval = 0;  // export: seconds between writes; 0 to write once
     bool json = false;
-    bool force = false;     // remove: ignore faulty parts and marks; transfers: ignore mismatches
-    bool keep_set = false;  // remove: keep the pool set file
-    bool repair = false;    // verify: copy differing chunks to the pool
-    unsigned lanes = 4;     // push, pull, verify: lanes, and threads that compare
-    std::uint64_t size = 0; // create
+    bool force = false;       // remove: ignore faulty parts and marks; transfers: ignore mismatches
+    bool yes = false;         // accept, take: do not ask
+    bool accept_loss = false; // take: a pool that may lack acknowledged writes
+    bool keep_set = false;    // remove: keep the pool set file
+    bool repair = false;      // verify: copy differing chunks to the pool
+    unsigned lanes = 4;       // push, pull, verify: lanes, and threads that compare
+    std::uint64_t size = 0;   // create
     std::vector<std::string> parts{};
     bool no_headers = false;
     bool set_only = false;

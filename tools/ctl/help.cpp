@@ -96,6 +96,20 @@ constexpr std::array helps = {
              "pool that is in use is not deleted.",
              STATUSES "  rpmemctl remove target database.set\n"
                       "  rpmemctl remove target database.set --keep-set    the pool alone"},
+    VerbHelp{Verb::accept, pools, "accept", "TARGET POOLSET",
+             "Accept a pool that may be behind as it is",
+             "Declare that the copy of the target is the right one, although it may lack writes of "
+             "its program. Then others may open it, and that program can no longer write to it: "
+             "its first write fails with ESTALE. Ask first, unless --yes is given.",
+             STATUSES "  rpmemctl accept target database.set"},
+    VerbHelp{Verb::take, pools, "take", "TARGET POOLSET",
+             "Take over a pool, so that the target is its primary",
+             "End the session that has the pool, bar its program from it, and change its headers "
+             "so that libpmemobj opens it on the target without other replicas. Refuse a pool that "
+             "may lack acknowledged writes, unless --accept-loss is given. Ask first, unless --yes "
+             "is given. A take that was interrupted can be repeated.",
+             STATUSES "  rpmemctl take target database.set\n"
+                      "  rpmemctl take target database.set --accept-loss --yes"},
     VerbHelp{Verb::push, pools, "push", "FILE TARGET POOLSET", "Copy a file into a pool",
              "Make the pool equal to FILE, an image of it or its pool set file. Refuse another "
              "pool, or one of another length. Chunks that are equal are not copied, so an "

@@ -22,6 +22,9 @@ int run_with_target(const ctl::Context& context) {
     switch (context.command.verb) {
     case Verb::remove:
         return ctl::remove_pool(context);
+    case Verb::accept:
+    case Verb::take:
+        return ctl::accept_or_take(context);
     case Verb::push:
     case Verb::pull:
     case Verb::verify:

@@ -54,6 +54,11 @@ void declare_pool_options(CLI::App& app, Verb verb, Command& command) {
             "ignore missing and faulty parts, and that the program has to make the pool equal");
         app.add_flag("--keep-set", command.keep_set, "keep the pool set file");
     }
+    if (verb == Verb::accept || verb == Verb::take)
+        app.add_flag("--yes", command.yes, "do not ask; required if there is no terminal");
+    if (verb == Verb::take)
+        app.add_flag("--accept-loss", command.accept_loss,
+                     "take the pool although it may lack acknowledged writes");
     if (verb == Verb::create) {
         app.add_option("--size", command.size, "size of the pool, such as 512M or 10G")
             ->transform(command_line::size())

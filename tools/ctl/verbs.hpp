@@ -24,7 +24,8 @@ int probe_nodes(const Command& command, const initiator::Settings& settings,
 int show_settings(const Command& command);
 // list, info, check, sessions, evict and create: one action of the target.
 int run_action_verb(const Context& context);
-int remove_pool(const Context& context); // remove
+int remove_pool(const Context& context);    // remove
+int accept_or_take(const Context& context); // accept, take
 // push, pull and verify.
 int transfer_pool(const Context& context);
 int examine_target(const Context& context); // doctor

@@ -66,7 +66,8 @@ inline PoolState pool_state() {
                     .last_epoch = 0x292a2b2c2d2e2f30,
                     .behind_since = 0x3132333435363738,
                     .catching_up_since = 0x393a3b3c3d3e3f40,
-                    .alone_since = 0x4142434445464748};
+                    .alone_since = 0x4142434445464748,
+                    .accepted_epoch = 0x494a4b4c4d4e4f50};
     std::ranges::generate(state.id, [next = 0x11]() mutable { return std::byte(next++); });
     state.parts.front() = std::byte{0xfe};
     return state;

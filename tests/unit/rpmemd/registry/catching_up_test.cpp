@@ -43,6 +43,35 @@ TEST_P(CatchingUpTest, OutlivesEverySession) {
     EXPECT_EQ(last_->pool_state()->behind_since, 0);
 }
 
+// The operator of the target has accepted the copy, and clears the marks for everybody but the
+// former program.
+TEST_P(CatchingUpTest, AnAcceptedCopyIsNotResumed) {
+    expect_silent(attempt(alice, 0, use_));
+    ASSERT_TRUE(succeeded(set(ReplicaState::may_go_alone)));
+    const std::uint64_t epoch = last_->pool_state()->epoch;
+    last_.reset();
+    {
+        const StateDirectory state = directory();
+        PoolRecordPlace place(use_.attribute, &state, use_.parts.at(0),
+                              PoolRecordPlace::Access::read_write);
+        auto record = value_of(place.read());
+        if (!record) // it is in state-dir
+            record = value_of(place.read());
+        ASSERT_TRUE(record);
+        const PoolRecord next = accepted(*record);
+        EXPECT_EQ(next.accepted_epoch, epoch + 1);
+        EXPECT_EQ(next.id, record->id);
+        ASSERT_TRUE(succeeded(place.write(next)));
+    }
+    EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "rpmemctl evict, accept, take"));
+    knows_states_ = false;
+    expect_silent(attempt(bob, 0, use_));
+    EXPECT_EQ(last_->pool_state()->accepted_epoch, epoch + 1);
+    EXPECT_EQ(last_->pool_state()->last_epoch, epoch + 1);
+    EXPECT_EQ(last_->pool_state()->behind_since, 0);
+    EXPECT_EQ(last_->pool_state()->alone_since, 0);
+}
+
 // If it took the claim, the initiator of the pool could not resume, and would not send the rest.
 TEST_P(CatchingUpTest, ARefusedWriterLeavesTheClaim) {
     expect_silent(attempt(alice, 0, use_));

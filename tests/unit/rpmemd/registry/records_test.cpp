@@ -164,7 +164,12 @@ TEST(Records, OnlyAPoolThatMayNotBeOpenedHasTheLaterFormat) {
     alone.catching_up_since = 0;
     EXPECT_TRUE(test::contains(value_of(encode_attribute(alone)), "\"version\":3"));
     alone.catching_up_since = 1700000009;
+    alone.accepted_epoch = 0xffffffffffff;
     EXPECT_LT(value_of(encode_attribute(alone)).size(), 960U);
+    PoolRecord accepted = pool_record();
+    accepted.accepted_epoch = 3;
+    EXPECT_TRUE(test::contains(value_of(encode_attribute(accepted)), "\"version\":3"));
+    EXPECT_EQ(value_of(decode_attribute(value_of(encode_attribute(accepted)))), accepted);
     std::string text = text_of(value);
     text.replace(text.find("\"catching_up_since\":7"), 21, "\"catching_up_since\":0");
     EXPECT_TRUE(failed(decode_attribute(sealed(text)), EBADMSG)) << "nobody writes that";

@@ -49,6 +49,10 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd --check 'a b'", acts({.verb = Verb::check, .name = "a b"})},
         {"rpmemd --sessions", acts({.verb = Verb::sessions})},
         {"rpmemd --evict 0a1b", acts({.verb = Verb::evict, .name = "0a1b"})},
+        {"rpmemd --accept a.set", acts({.verb = Verb::accept, .name = "a.set"})},
+        {"rpmemd --take a.set", acts({.verb = Verb::take, .name = "a.set"})},
+        {"rpmemd --take a.set --accept-loss",
+         acts({.verb = Verb::take, .name = "a.set", .accept_loss = true})},
         {"rpmemd --digest a", acts({.verb = Verb::digest, .name = "a"})},
         {"rpmemd --mark-equal a --claim 0a-1-0",
          acts({.verb = Verb::mark_equal, .name = "a", .claim = "0a-1-0"})},
@@ -207,8 +211,10 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
         bool forced, restricted, allow_admin, read_only;
         std::vector<Verb> refused;
     };
-    const std::vector<Verb> of_admins = {Verb::sessions, Verb::evict, Verb::create};
-    const std::vector<Verb> changes = {Verb::evict, Verb::create, Verb::mark_equal};
+    const std::vector<Verb> of_admins = {Verb::sessions, Verb::evict, Verb::create, Verb::accept,
+                                         Verb::take};
+    const std::vector<Verb> changes = {Verb::evict, Verb::create, Verb::mark_equal, Verb::accept,
+                                       Verb::take};
     const std::vector<Key> keys = {
         {false, false, false, false, {}},       {false, false, false, true, changes},
         {true, false, false, false, of_admins}, {true, true, false, false, of_admins},

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The actions accept and take: an operator of this machine decides that this copy of a pool is the
+// right one. Both give it a new epoch that belongs to no initiator. Then the former initiator can
+// neither resume its session nor send what its memory has. take also ends its session, and makes
+// the pool one that libpmemobj opens on this machine.
+//
+// A take can be repeated after a crash at any step: sessions end first, then the record changes,
+// and last the headers.
+#include "common/base/deadline.hpp"
+#include "rpmemd/actions/actions.hpp"
+#include "rpmemd/actions/document.hpp"
+#include "rpmemd/registry/claim.hpp"
+#include "rpmemd/registry/evict.hpp"
+#include "rpmemd/registry/find_record.hpp"
+#include "rpmemd/registry/pool_record_place.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+using nlohmann::json;
+
+// A client that was evicted may log in once more and lock the pool until it is refused.
+constexpr std::chrono::seconds lock_timeout(5);
+constexpr std::chrono::milliseconds lock_pause(20);
+
+PoolRecordPlace place_of(const Pool& pool, const ActionContext& context, PartIdentity first_part) {
+    return {pool.attribute(), context.state ? &*context.state : nullptr, std::move(first_part),
+            PoolRecordPlace::Access::read_write};
+}
+
+json marks_of(const PoolRecord& record) {
+    const auto time = [](std::int64_t since) { return since == 0 ? json(nullptr) : json(since); };
+    return {{"catching_up_since", time(record.catching_up_since)},
+            {"alone_since", time(may_be_ahead(record) ? record.alone_since : 0)},
+            {"behind_since", time(record.behind_since != 0 ? record.behind_since
+                                  : record.closed          ? 0
+                                                           : record.since)}};
+}
+
+bool has_marks(const PoolRecord& record) {
+    return !record.closed || record.behind_since != 0 || record.catching_up_since != 0;
+}
+
+// Fails with ESTALE if the pool may lack what a call of its initiator has acknowledged.
+Result<> check_losses(const ActionRequest& request, const PoolRecord& record) {
+    if (request.accept_loss)
+        return {};
+    if (record.catching_up_since != 0)
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "pool {} is not taken: it is catching up with {} since {}, and its bytes are "
+                    "inconsistent; start the program there again, or use --accept-loss",
+                    request.name, describe(record.initiator),
+                    describe_time(record.catching_up_since));
+    if (may_be_ahead(record))
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "pool {} is not taken: the session of {} that began {} could go on without it "
+                    "(RPMEM_ON_LOSS=alone) and was not closed, so it may lack what that program "
+                    "wrote since; start the program there again, or use --accept-loss",
+                    request.name, describe(record.initiator), describe_time(record.alone_since));
+    return {};
+}
+
+Result<json> end_sessions(ActionContext& context, const ActionRequest& request) {
+    json ended = json::array();
+    for (const LiveSession& session : sessions_of(context, request.name)) {
+        const auto evicted =
+            evict(*context.state, session.id, context.pool_options.part_mode, context.log);
+        if (!evicted && evicted.error().code != ENOENT) // it may have ended meanwhile
+            return Failure(evicted.error());
+        ended.push_back(json_of(session));
+    }
+    return ended;
+}
+
+Result<Pool> open_when_free(const ActionContext& context, const std::string& name) {
+    PoolOptions options = context.pool_options;
+    options.header_copies = context.state ? context.state->fd() : -1;
+    for (const Deadline deadline(lock_timeout);;) {
+        Log log = context.log;
+        auto pool = open_pool(options, name, 0, log);
+        if (pool || pool.error().code != EBUSY)
+            return pool;
+        if (deadline.passed())
+            return with_holder(context, name, std::move(pool).error());
+        std::this_thread::sleep_for(lock_pause);
+    }
+}
+
+// Makes the only replica its own neighbour, as in a pool that libpmemobj has created without
+// others. Returns whether the headers were changed.
+Result<bool> separate(Pool& pool) {
+    if (!pool.has_headers())
+        return false;
+    rpmem_pool_attr attributes = pool.attributes();
+    const rpmem_pool_attr former = attributes;
+    std::ranges::copy(attributes.uuid, attributes.prev_uuid);
+    std::ranges::copy(attributes.uuid, attributes.next_uuid);
+    if (std::memcmp(&attributes, &former, sizeof(former)) == 0)
+        return false;
+    RPMEM_TRY(pool.set_attributes(attributes));
+    return true;
+}
+
+// A pool of protocol 0.1 has no record, and nobody can resume its sessions.
+ActionResult store_accepted(PoolRecordPlace& place, PoolRecord record) {
+    json members = marks_of(record);
+    record = accepted(std::move(record));
+    RPMEM_TRY(place.write(record));
+    members.update(claim_members(record));
+    return members;
+}
+
+} // namespace
+
+// The shared lock keeps writers out. No byte of a part changes.
+ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
+    PoolOptions options = context.pool_options;
+    options.read_only = true;
+    auto pool = open_pool(options, request.name, 0, context.log);
+    if (!pool)
+        return with_holder(context, request.name, std::move(pool).error());
+    RPMEM_ASSIGN(auto parts, pool->identify_parts());
+    PoolRecordPlace place = place_of(*pool, context, std::move(parts.at(0)));
+    RPMEM_ASSIGN(auto record, place.read());
+    json report{{"name", request.name}, {"accepted", record && has_marks(*record)}};
+    if (!record || !has_marks(*record)) {
+        report.update(marks_of(PoolRecord{.closed = true}));
+        report.update(claim_members(record.value_or(PoolRecord{})));
+        return report;
+    }
+    RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
+    report.update(members);
+    return report;
+}
+
+ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
+    RPMEM_ASSIGN(const auto facts, examine_pool(context.pool_options, request.name));
+    const StateDirectory* const state = context.state ? &*context.state : nullptr;
+    RPMEM_ASSIGN(const auto before, find_record(facts, state));
+    if (before)
+        RPMEM_TRY(check_losses(request, *before)); // before a session is ended for nothing
+    RPMEM_ASSIGN(json ended, end_sessions(context, request));
+    RPMEM_ASSIGN(auto pool, open_when_free(context, request.name));
+    RPMEM_ASSIGN(auto parts, pool.identify_parts());
+    json report{{"name", request.name},
+                {"pool_set", (context.pool_options.poolset_dir / request.name).native()},
+                {"evicted", std::move(ended)}};
+    PoolRecordPlace place = place_of(pool, context, std::move(parts.at(0)));
+    RPMEM_ASSIGN(auto record, place.read());
+    if (record) {
+        RPMEM_TRY(check_losses(request, *record)); // it may have changed until the pool was locked
+        record->headers = {};                      // they are about to change
+        RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
+        report.update(members);
+    } else {
+        report.update(marks_of(PoolRecord{.closed = true}));
+        report.update(claim_members(PoolRecord{}));
+    }
+    RPMEM_ASSIGN(const bool changed, separate(pool));
+    RPMEM_TRY(pool.close());
+    report["headers_changed"] = changed;
+    return report;
+}
+
+} // namespace rpmem::target
