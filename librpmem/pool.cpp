@@ -46,8 +46,9 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
     pool->first_writable_ = connection->is_read_only() ? nothing_writable : header;
     RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, response.attributes, services));
+    RPMEM_ASSIGN(const auto kept, pool->kept_attributes_->send_earlier(pool->sending_attributes()));
     if (attributes)
-        *attributes = response.attributes;
+        *attributes = kept.value_or(response.attributes);
     return pool;
 }
 
@@ -92,6 +93,7 @@ void Pool::prepare_equalizer(Connection& connection, const rpmem_pool_attr& attr
                             .state = connection.session().pool_state(),
                             .claim = connection.pool_claim()};
     equalizer_ = std::make_unique<Equalizer>(opened, settings_, services.log);
+    kept_attributes_.emplace(*equalizer_);
 }
 
 // Takes no lock, because in a child the thread that held it may not exist.
@@ -296,10 +298,17 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
         const std::lock_guard lock(equalizer_->mutex());
         RPMEM_TRY(in_context("rpmem_set_attr", equalizer_->check_accepted()));
     }
-    CallBound bound;
-    return on_session("rpmem_set_attr", bound, [&](Connection& connection) {
-        return connection.session().set_attributes({attributes});
-    });
+    return kept_attributes_->set(attributes, sending_attributes());
+}
+
+// Sends attributes in the present session, or in the next one.
+KeptAttributes::Send Pool::sending_attributes() {
+    return [this](const rpmem_pool_attr& attributes) {
+        CallBound bound;
+        return on_session("rpmem_set_attr", bound, [&](Connection& connection) {
+            return connection.session().set_attributes({attributes});
+        });
+    };
 }
 
 // ASK sends a request. If the session is lost before the response, ASK is repeated in the next

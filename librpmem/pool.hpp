@@ -10,6 +10,7 @@
 #include "librpmem/connection/link.hpp"
 #include "librpmem/replica/catch_up.hpp"
 #include "librpmem/replica/equalizer.hpp"
+#include "librpmem/replica/kept_attributes.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
@@ -131,6 +132,7 @@ private:
                                                                  CallBound& bound);
     [[nodiscard]] Result<std::shared_ptr<Connection>> look(const char* call, CallBound& bound);
     [[nodiscard]] Result<> check_link(const char* call, CallBound& bound);
+    [[nodiscard]] KeptAttributes::Send sending_attributes();
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
 
@@ -175,9 +177,10 @@ private:
     PoolCounters counters_; // must outlive the link, which writes to them
     std::unique_ptr<Link> link_;
     LaneSet lanes_;
-    std::unique_ptr<Equalizer> equalizer_; // null before adopt()
-    std::unique_ptr<Replica> replica_;     // null without RPMEM_ON_LOSS=alone
-    std::unique_ptr<CatchUp> catch_up_;    // likewise; its thread uses the members above
+    std::unique_ptr<Equalizer> equalizer_;          // null before adopt()
+    std::optional<KeptAttributes> kept_attributes_; // likewise
+    std::unique_ptr<Replica> replica_;              // null without RPMEM_ON_LOSS=alone
+    std::unique_ptr<CatchUp> catch_up_;             // likewise; its thread uses the members above
     // For each lane, the ranges that lost connections did not acknowledge.
     std::vector<std::vector<PoolRange>> unconfirmed_;
     std::atomic<bool> inherited_ = false;

@@ -41,7 +41,8 @@ Result<> Pool::start_catch_up(const Log& log) {
                                   CatchUp::Terms{.memory = {arguments_.address, arguments_.size},
                                                  .first_writable = first_writable_,
                                                  .lane = lanes(),
-                                                 .name = equalizer_->name()},
+                                                 .name = equalizer_->name(),
+                                                 .kept = &*kept_attributes_},
                                   settings_, log);
     return catch_up_->start();
 }

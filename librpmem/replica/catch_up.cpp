@@ -217,7 +217,11 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
         adjust_pause(replica_.map().count());
         if (!is_little_left())
             continue;
-        RPMEM_ASSIGN(const bool has_joined, join(connection, *lane));
+        const auto send_attributes = [&](const rpmem_pool_attr& attributes) {
+            return connection->session().set_attributes({attributes});
+        };
+        RPMEM_ASSIGN(const bool has_joined,
+                     terms_.kept->join(send_attributes, [&] { return join(connection, *lane); }));
         if (has_joined)
             return {};
         if (replica_.state() != ReplicaState::catching_up)

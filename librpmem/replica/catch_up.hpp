@@ -7,6 +7,7 @@
 #include "common/base/log.hpp"
 #include "librpmem/connection/link.hpp"
 #include "librpmem/replica/block_sender.hpp"
+#include "librpmem/replica/kept_attributes.hpp"
 #include "librpmem/replica/replica.hpp"
 
 #include <chrono>
@@ -26,6 +27,7 @@ public:
         std::size_t first_writable = 0;
         unsigned lane = 0; // the lane that the application does not have
         std::string name{};
+        KeptAttributes* kept = nullptr; // what the target gets before the join
     };
 
     // LINK and REPLICA must outlive it.

@@ -157,12 +157,14 @@ void Equalizer::look_at_machine() {
         recorded_epoch_ = std::max(found->record->epoch, found->record->opened_epoch);
     missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
-        store_record({target_.id, found->record->epoch, target_.epoch, found->record->files});
+        store_record({target_.id, found->record->epoch, target_.epoch, found->record->files,
+                      found->record->attributes});
 }
 
 // A write that takes too long may still replace the file later, so the file can no longer be
 // erased.
 void Equalizer::store_record(const InitiatorRecord& record) {
+    record_ = record;
     const auto stored =
         within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
     record_problem_ = stored ? std::string() : stored.error().text;
@@ -320,6 +322,29 @@ std::string Equalizer::why_not_alone() const {
     if (!record_problem_.empty())
         return "a later session could not prove that its memory is the source: " + record_problem_;
     return {};
+}
+
+Result<> Equalizer::keep(const std::optional<rpmem_pool_attr>& attributes) {
+    const std::lock_guard lock(mutex_);
+    if (!record_problem_.empty())
+        return fail(ErrorClass::resource_limit, ENOTCONN,
+                    "this machine has no record that could keep the attributes: {}",
+                    record_problem_);
+    InitiatorRecord record = record_;
+    record.attributes.reset();
+    if (attributes)
+        std::memcpy(record.attributes.emplace().data(), &*attributes, sizeof(*attributes));
+    RPMEM_TRY(within(file_timeout_, [file = *record_file_, record] { return file.write(record); }));
+    record_ = std::move(record);
+    return {};
+}
+
+std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
+    if (!may_send() || !record_.attributes)
+        return std::nullopt;
+    rpmem_pool_attr attributes{};
+    std::memcpy(&attributes, record_.attributes->data(), sizeof(attributes));
+    return attributes;
 }
 
 void Equalizer::forget() {

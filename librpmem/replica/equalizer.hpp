@@ -89,6 +89,13 @@ public:
     // not. Call it before the first write, and after finish().
     [[nodiscard]] bool allows_alone() const;
 
+    // Stores ATTRIBUTES in the record of this machine, durably, or removes those that are there.
+    // Fails if this machine has no record of this session.
+    [[nodiscard]] Result<> keep(const std::optional<rpmem_pool_attr>& attributes);
+    // Returns the attributes that an earlier session has kept. Returns nothing if nothing proves
+    // that this memory is the source of the replica.
+    [[nodiscard]] std::optional<rpmem_pool_attr> kept_attributes() const;
+
     // Call it before a read of the replica into DESTINATION. Fails if the record of this machine
     // cannot be erased.
     [[nodiscard]] Result<> before_read(std::span<const std::byte> destination);
@@ -132,6 +139,7 @@ private:
     std::optional<PoolImage> image_;
     std::optional<std::string> missing_proof_;
     std::vector<LocalFile> files_; // empty if they are unknown
+    InitiatorRecord record_;       // as it was written last
     bool has_record_ = false;      // this machine has a record, whatever it proves
     // Epoch of the last claim with the files that are mapped now, from the record; 0 if unknown.
     std::uint64_t recorded_epoch_ = 0;

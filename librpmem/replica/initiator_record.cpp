@@ -56,6 +56,8 @@ bool decode_line(std::string_view name, std::string_view rest, InitiatorRecord& 
         return decode_only_number(rest, record.epoch);
     if (name == "opened_epoch")
         return decode_only_number(rest, record.opened_epoch);
+    if (name == "attributes")
+        return !record.attributes && decode_hex(rest, record.attributes.emplace());
     LocalFile file;
     if (name != "file" || record.files.size() == max_local_files || !decode_file(rest, file))
         return false;
@@ -101,6 +103,8 @@ std::string encode(const InitiatorRecord& record) {
         text +=
             fmt::format("file {} {} {} {}\n", file.identity.file_system, file.identity.inode,
                         file.identity.inode_generation, static_cast<std::uint64_t>(file.modified));
+    if (record.attributes)
+        text += fmt::format("attributes {}\n", hex_of(*record.attributes));
     return text;
 }
 

@@ -7,6 +7,8 @@
 #include "common/base/result.hpp"
 #include "librpmem/replica/local_files.hpp"
 
+#include <librpmem.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +25,9 @@ struct InitiatorRecord {
     // Epoch of the last claim with a proof, possibly of a session that did not write.
     std::uint64_t opened_epoch = 0;
     std::vector<LocalFile> files; // the files behind the memory when the session began to write
+
+    // What rpmem_set_attr() was given while the replica was away: the bytes of an rpmem_pool_attr.
+    std::optional<std::array<std::byte, sizeof(rpmem_pool_attr)>> attributes{};
 
     bool operator==(const InitiatorRecord&) const = default;
 };

@@ -80,8 +80,6 @@ TEST_F(Alone, CallsGoOnAndTheTargetCatchesUp) {
     std::array<std::byte, 8> place{};
     EXPECT_TRUE(failed(rpmem_read(pool, place.data(), 8192, place.size(), 0), ENOTCONN,
                        "the target is away"));
-    rpmem_pool_attr attributes = sample_attributes();
-    EXPECT_TRUE(failed(rpmem_set_attr(pool, &attributes), ENOTCONN));
     set_daemon("");
     ASSERT_TRUE(joins(pool));
     expect_replicated(8192, 100);
@@ -96,6 +94,39 @@ TEST_F(Alone, CallsGoOnAndTheTargetCatchesUp) {
     EXPECT_TRUE(contains(log, "closed for a while"));
     EXPECT_TRUE(contains(log, "the replica is in sync again"));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// What rpmem_set_attr() was given while the target was away reaches it before the join, or with the
+// next session.
+TEST_F(Alone, AttributesAreKeptUntilTheTargetIsBack) {
+    const auto major_of_target = [&] {
+        rpmem_pool_attr seen{};
+        EXPECT_TRUE(succeeded(rpmem_close(opened(1, &seen))));
+        return seen.major;
+    };
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    rpmem_pool_attr attributes = sample_attributes();
+    for (const std::uint32_t major : {7U, 8U}) {
+        attributes.major = major;
+        EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes)));
+    }
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_EQ(major_of_target(), 8U);
+
+    RPMEMpool* const killed = opened();
+    EXPECT_TRUE(succeeded(rpmem_persist(killed, 8192, 100, 0, 0)));
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(killed, 8192, 100, 0, 0)));
+    attributes.major = 9;
+    EXPECT_TRUE(succeeded(rpmem_set_attr(killed, &attributes)));
+    EXPECT_TRUE(succeeded(rpmem_close(killed))); // the target is still away
+    set_daemon("");
+    EXPECT_EQ(major_of_target(), 9U);
+    EXPECT_EQ(major_of_target(), 9U) << "they are not sent again";
 }
 
 // The lane has flushed before the loss, and its next call is after it.
