@@ -81,6 +81,7 @@ Bytes encode(const PoolState& state) {
     writer.big_endian(static_cast<std::uint64_t>(state.catching_up_since));
     writer.big_endian(static_cast<std::uint64_t>(state.alone_since));
     writer.big_endian(state.accepted_epoch);
+    writer.big_endian(state.unchanged_for);
     writer.raw(state.parts);
     return writer.take();
 }
@@ -130,6 +131,12 @@ Result<PoolState> decode_pool_state(std::span<const std::byte> body) {
     state.catching_up_since = static_cast<std::int64_t>(catching_up_since);
     state.alone_since = static_cast<std::int64_t>(alone_since);
     state.accepted_epoch = reader.big_endian<std::uint64_t>();
+    state.unchanged_for = reader.big_endian<std::uint64_t>();
+    if (state.unchanged_for > static_cast<std::uint64_t>(max_unchanged_for))
+        return malformed(
+            "malformed POOL_STATE message: its parts are unchanged for {} ms, they must "
+            "be at most {}",
+            state.unchanged_for, max_unchanged_for);
     reader.raw(state.parts);
     return state;
 }

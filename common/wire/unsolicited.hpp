@@ -50,10 +50,15 @@ struct PoolState {
     std::int64_t alone_since = 0;
     // Epoch under which an operator of the target has accepted the replica as it was; 0 if none.
     std::uint64_t accepted_epoch = 0;
+    // Milliseconds since a part was last changed, when the session opened it.
+    std::uint64_t unchanged_for = 0;
     std::array<std::byte, 32> parts{}; // hash of the identities of the part files
 
     bool operator==(const PoolState&) const = default;
 };
+
+// Limit of PoolState::unchanged_for, so that its sums with other times do not overflow.
+inline constexpr std::int64_t max_unchanged_for = std::int64_t{1} << 53;
 
 // The last message of a daemon whose pool is on a failed medium. It may also arrive instead of the
 // response to a request.

@@ -93,7 +93,11 @@ public:
     // For the thread that catches up, while the link is away. reach() makes attempt NUMBER to open
     // a session, which gets heartbeats until join() or drop_reached(). lane_failure() returns the
     // error of a lane that has returned CODE. end() makes the link fail with ERROR.
-    Result<std::shared_ptr<Connection>> reach(unsigned number);
+    struct Reached {
+        std::shared_ptr<Connection> connection;
+        bool are_parts_changed; // by somebody else, after the last session of this link had ended
+    };
+    Result<Reached> reach(unsigned number);
     void show_catching_up();
     void show_behind(std::size_t bytes);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
@@ -151,6 +155,7 @@ private:
     [[nodiscard]] Result<> compare_claims(const Connection& next) const;
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
+    void note_contact();
     void note_problem(const Error& why) noexcept;
     void log_waiting();
     [[nodiscard]] std::string name() const;
@@ -175,6 +180,8 @@ private:
     std::optional<Error> failure_;        // the reason of State::failed and away
     Leave leave_;                         // empty before go_on_alone()
     std::shared_ptr<Connection> reached_; // the session that catches up
+    // When a daemon for this pool was last known to run: at the loss, or at the last login.
+    Clock::time_point last_contact_;
     // For the log: the call that reconnects.
     Clock::time_point waiting_since_; // its first loss
     Clock::time_point logged_;        // its last log line

@@ -4,8 +4,17 @@
 #include "librpmem/connection/link.hpp"
 
 #include <cerrno>
+#include <chrono>
 
 namespace rpmem::initiator {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Time that a daemon needs to end, beyond the peer timeout.
+constexpr std::chrono::seconds daemon_end(2);
+
+} // namespace
 
 void Link::go_on_alone(Leave leave) {
     const std::lock_guard lock(mutex_);
@@ -37,19 +46,34 @@ void Link::give_up(Error error) {
     if (next == WithoutTarget::ends)
         return set_failed(std::move(error));
     set_state(State::away);
+    last_contact_ = Clock::now();
     put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
     leave_(*failure_, next == WithoutTarget::goes_on_for_ever);
     changed_.notify_all();
 }
 
-Result<std::shared_ptr<Connection>> Link::reach(unsigned number) {
+// A part that was written by a daemon of this link was changed before the daemon ended. It ends at
+// most the peer timeout after the last contact. A later change is somebody else's, such as a backup
+// that was restored.
+Result<Link::Reached> Link::reach(unsigned number) {
     const CallTimes limits = times();
+    std::unique_lock lock(mutex_);
+    const auto former_contact = last_contact_;
+    lock.unlock();
     RPMEM_ASSIGN(auto connection, try_once(limits.one_try, number));
-    const std::lock_guard lock(mutex_);
+    lock.lock();
+    const auto silence = last_contact_ - former_contact;
+    const auto state = connection->session().pool_state();
     reached_ = connection;
     reached_seen_by_child_ = reached_.get();
-    return connection;
+    return Reached{connection, state && milliseconds(state->unchanged_for) + daemon_end <
+                                            silence - settings_.peer_timeout};
+}
+
+void Link::note_contact() {
+    const std::lock_guard lock(mutex_);
+    last_contact_ = Clock::now();
 }
 
 void Link::show_catching_up() {

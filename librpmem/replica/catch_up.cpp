@@ -3,6 +3,7 @@
 
 #include "common/base/quiet_thread.hpp"
 #include "librpmem/connection/back_off.hpp"
+#include "librpmem/replica/compare_blocks.hpp"
 #include "librpmem/replica/progress.hpp"
 
 #include <algorithm>
@@ -144,18 +145,21 @@ void CatchUp::begin_absence() {
 
 // Without memory this attempt has failed.
 void CatchUp::try_once() try {
-    auto connection = link_.reach(++tries_);
-    if (!connection)
-        return handle_failure(connection.error());
+    auto reached = link_.reach(++tries_);
+    if (!reached)
+        return handle_failure(reached.error());
     stale_tries_ = 0;
-    use(*connection);
-    Result<> done = is_stopping() ? Result<>() : catch_up(*connection);
+    const auto connection = std::move(reached->connection);
+    if (reached->are_parts_changed)
+        distrust_map("its parts were changed while it was away, perhaps restored from a backup");
+    use(connection);
+    Result<> done = is_stopping() ? Result<>() : catch_up(connection);
     use(nullptr);
     if (done)
         return;
     link_.drop_reached();
     // The session knows best why it was lost.
-    if (const auto loss = (*connection)->monitor().reason(milliseconds(0)))
+    if (const auto loss = connection->monitor().reason(milliseconds(0)))
         done = Failure(*loss);
     if (!is_stopping())
         handle_failure(done.error());
@@ -210,6 +214,8 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
                  since(away_).count(), amount(left_));
     RPMEM_ASSIGN(FrameLane* const lane,
                  connection->lanes().use_lane(terms_.lane, settings_.connect_timeout));
+    if (must_compare_)
+        RPMEM_TRY(compare(*connection, *lane));
     // No limit: a program that always writes faster than RPMEM_CATCH_UP_RATE never joins. The loop
     // ends with a join, the session or the pool.
     while (!is_stopping()) {
@@ -230,6 +236,30 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
     return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
 }
 
+void CatchUp::distrust_map(const char* why) {
+    log_.error("{}: all of the replica will be compared, because {}", terms_.name, why);
+    must_compare_ = true;
+}
+
+// Marks each block that differs. Block 0 is sent in any case, because its digest tells nothing.
+Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
+    BlockMap& map = replica_.map();
+    map.mark(0, 1);
+    for (std::size_t compared = 1; compared < map.blocks();) {
+        if (is_stopping())
+            return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
+        if (const int code = compare_next(lane, sender_, terms_.memory.size(), compared, map))
+            return link_.lane_failure(connection, lane, code);
+        if (sender_.failure())
+            return Failure(*sender_.failure());
+        report_progress("compared", compared);
+    }
+    must_compare_ = false;
+    log_.warning("{}: all of the replica is compared; it lacks {}", terms_.name,
+                 amount(map.count()));
+    return {};
+}
+
 // One pass: sends each marked block once.
 Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
     const auto began = Clock::now();
@@ -245,7 +275,7 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
             return Failure(*sender_.failure());
         sent_ += sent - before;
         keep_to_rate(sent * digest_block, began);
-        report_progress();
+        report_progress("sent", sent_);
     }
     const std::chrono::duration<double> took = Clock::now() - began;
     if (sent > 0)
@@ -320,14 +350,14 @@ void CatchUp::show_behind() {
         link_.show_behind(replica_.map().count() * digest_block);
 }
 
-void CatchUp::report_progress() {
+void CatchUp::report_progress(const char* what, std::size_t done) {
     if (Clock::now() - shown_ >= show_interval)
         show_behind();
     if (Clock::now() - logged_ < progress_interval)
         return;
     logged_ = Clock::now();
-    log_.warning("{}: the replica catches up: {} were sent, {} are left{}", terms_.name,
-                 amount(sent_), amount(replica_.map().count()),
+    log_.warning("{}: the replica catches up: {} were {}, {} are left{}", terms_.name, amount(done),
+                 what, amount(replica_.map().count()),
                  replica_.pause().count() > 0
                      ? fmt::format("; the program writes faster than they are sent, so its calls "
                                    "are slowed down by {} us",

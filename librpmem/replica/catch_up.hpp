@@ -61,6 +61,8 @@ private:
     void leave_session();
     void handle_failure(const Error& error);
     [[nodiscard]] Result<> catch_up(const std::shared_ptr<Connection>& connection);
+    void distrust_map(const char* why);
+    [[nodiscard]] Result<> compare(Connection& connection, FrameLane& lane);
     [[nodiscard]] Result<> send_marked(Connection& connection, FrameLane& lane);
     [[nodiscard]] Result<bool> join(const std::shared_ptr<Connection>& connection, FrameLane& lane);
     [[nodiscard]] bool is_little_left() const;
@@ -68,7 +70,7 @@ private:
     void keep_to_rate(std::size_t sent, Clock::time_point began);
     void store_record() noexcept;
     void show_behind();
-    void report_progress();
+    void report_progress(const char* what, std::size_t done); // blocks
     [[nodiscard]] bool is_stopping();
 
     Link& link_;
@@ -89,6 +91,7 @@ private:
     unsigned tries_ = 0;
     unsigned stale_tries_ = 0; // attempts in a row that the target has refused with ESTALE
     std::chrono::milliseconds gate_time_{}; // of the next join
+    bool must_compare_ = false;             // the marks are not all that the replica lacks
     bool owes_record_ = false; // the record of the target still says that it is catching up
     double rate_ = 0;          // bytes per second of the last pass
     std::size_t left_ = 0;     // blocks after the pass before

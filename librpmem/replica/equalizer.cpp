@@ -3,8 +3,8 @@
 
 #include "common/base/call_within.hpp"
 #include "common/base/time_text.hpp"
-#include "common/wire/block_digest.hpp"
 #include "librpmem/readable_memory.hpp"
+#include "librpmem/replica/compare_blocks.hpp"
 #include "librpmem/replica/progress.hpp"
 #include "librpmem/replica/proof.hpp"
 
@@ -20,9 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using wire::digest_block;
-
-// Blocks whose digests are requested together: 64 MiB of the pool.
-constexpr std::size_t compared_together = 1024;
 
 // Runs FUNCTION, which owns what it uses, for at most TIME: a file system may not respond.
 template <typename Function>
@@ -201,8 +198,9 @@ int Equalizer::compare(FrameLane& lane) {
         return code;
     while (compared_ < differing_.blocks() && !failure()) {
         log_progress("compared", compared_);
-        const std::size_t count = std::min(compared_together, differing_.blocks() - compared_);
-        const int code = compared_ == 0 ? compare_first_block(lane) : compare_blocks(lane, count);
+        const int code = compared_ == 0
+                             ? compare_first_block(lane)
+                             : compare_next(lane, sender_, memory_.size(), compared_, differing_);
         if (code != 0)
             return code;
     }
@@ -221,25 +219,6 @@ int Equalizer::compare_first_block(FrameLane& lane) {
     if (!std::ranges::equal(ours, theirs))
         differing_.mark(0, 1);
     compared_ = 1;
-    return 0;
-}
-
-int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
-    std::vector<wire::BlockDigest> theirs(count);
-    const std::size_t offset = compared_ * digest_block;
-    const std::size_t length = std::min(count * digest_block, memory_.size() - offset);
-    if (const int code = lane.digests(theirs, offset, length))
-        return code;
-    for (const wire::BlockDigest& digest : theirs) {
-        const std::span<std::byte> copy = sender_.copy(compared_, 0);
-        if (copy.empty())
-            return 0;
-        wire::BlockDigest ours{};
-        wire::digest_blocks(copy, {&ours, 1});
-        if (ours != digest)
-            differing_.mark(compared_ * digest_block, 1);
-        ++compared_;
-    }
     return 0;
 }
 

@@ -116,7 +116,6 @@ private:
     void forget();
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
-    [[nodiscard]] int compare_blocks(FrameLane& lane, std::size_t count);
     // Whether the replica has seen a later run of libpmemobj than this memory.
     [[nodiscard]] bool is_older_copy() const {
         return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;

@@ -125,6 +125,7 @@ private:
     [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
     [[nodiscard]] PoolOptions pool_options();
     Result<std::unique_ptr<LaneServer>> start_lanes(const PoolRequest& request);
+    [[nodiscard]] std::uint64_t unchanged_for() const; // milliseconds, for wire::PoolState
     void warn_about(wire::Provider provider) const;
     void log_policy(wire::Provider provider, wire::PersistMethod method) const;
 

@@ -2,7 +2,21 @@
 // What a session reports of its pool, to the log and to the initiator.
 #include "rpmemd/session/session.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace rpmem::target {
+
+// The parts have their times from before this session. A clock that was set back counts as a
+// change.
+std::uint64_t Session::unchanged_for() const {
+    std::chrono::nanoseconds changed{};
+    for (const PartFile& part : pool_->parts())
+        changed = std::max(changed, part.changed());
+    const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - changed).count();
+    return static_cast<std::uint64_t>(std::clamp<std::int64_t>(time, 0, wire::max_unchanged_for));
+}
 
 wire::Bytes Session::report_on_pool() const {
     if (const auto& record = registration_.found_record(); record && agreement_.pool_claim)
@@ -18,6 +32,7 @@ wire::Bytes Session::report_on_pool() const {
                                             .catching_up_since = state->catching_up_since,
                                             .alone_since = state->alone_since,
                                             .accepted_epoch = state->accepted_epoch,
+                                            .unchanged_for = unchanged_for(),
                                             .parts = state->parts});
     return {};
 }

@@ -269,6 +269,37 @@ TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
     EXPECT_TRUE(failed(open(other, 1), ESTALE, "it was catching up"));
 }
 
+// With an RPMEM_PEER_TIMEOUT of 1 s, a change of a part 3 s after the loss is not the daemon's.
+class AloneRestored : public Alone {};
+
+// The marks say nothing about bytes that were replaced meanwhile.
+TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
+    RPMEMpool* const pool = filled();
+    const std::string backup = read_file(directory() / "part0");
+    local.fill(21);
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    std::fstream(directory() / "part0", std::ios::in | std::ios::out) << backup;
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(contains(library_log(), "its parts were changed while it was away"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+TEST_F(AloneRestored, PartsThatNobodyHasChangedAreNotCompared) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    EXPECT_FALSE(contains(library_log(), "its parts were changed"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 // With an RPMEM_CATCH_UP_RATE of 1.5 MB/s, 8 MiB take 5.6 s.
 class AloneSlowly : public Alone {
 protected:

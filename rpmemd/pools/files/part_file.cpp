@@ -238,6 +238,8 @@ Result<> PartFile::examine(mode_t mode) {
     RPMEM_TRY(in_context("part", check_ownership(fd(), status, path_.native(), mode)));
     if (S_ISREG(status.st_mode)) {
         size_ = static_cast<std::uint64_t>(status.st_size);
+        changed_ = std::chrono::seconds(status.st_ctim.tv_sec) +
+                   std::chrono::nanoseconds(status.st_ctim.tv_nsec);
         return {};
     }
     if (!S_ISCHR(status.st_mode))

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }
+    // When the file was last changed before it was opened (ctime). 0 for a Device DAX.
+    [[nodiscard]] std::chrono::nanoseconds changed() const { return changed_; }
     [[nodiscard]] bool is_device_dax() const { return kind_ == Kind::device_dax; }
     // Returns what open_deep_flush() returned for a Device DAX, and nothing for a file.
     [[nodiscard]] std::optional<int> deep_flush() const {
@@ -114,6 +116,7 @@ private:
     UniqueFd deep_flush_;
     std::filesystem::path path_;
     std::uint64_t size_ = 0;
+    std::chrono::nanoseconds changed_{}; // since the epoch of Unix
     std::uint64_t alignment_ = 1;
     Kind kind_ = Kind::file;
     bool read_only_ = false;
