@@ -33,7 +33,8 @@ inline constexpr std::size_t create_response_size = response_header_size + in_ba
 inline constexpr std::size_t open_response_size = create_response_size + attributes_size;
 
 inline constexpr std::size_t pool_claim_size = response_header_size + 16 + 8 + 8 + 32;
-inline constexpr std::size_t pool_state_size = response_header_size + 16 + 7 * 8 + 32;
+inline constexpr std::size_t pool_state_size =
+    response_header_size + 16 + 8 + 8 + 8 + 8 + 8 + 8 + 8 + 32;
 inline constexpr std::size_t medium_failure_fixed_size = response_header_size + 8 + 8 + 4 + 4 + 4;
 
 static_assert(attributes_size == sizeof(PoolAttributes));

@@ -7,7 +7,7 @@ namespace rpmem::initiator {
 
 Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send) {
     const std::lock_guard lock(mutex_);
-    const Result<> sent = send(attributes);
+    Result<> sent = send(attributes);
     if (sent) {
         forget();
         return {};
