@@ -33,6 +33,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     RPMEM_ASSIGN(auto connection, Connection::log_in(pool->arguments_, settings));
     RPMEM_ASSIGN(const auto response, connection->create(attributes));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
+    pool->is_created_ = true;
     RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, attributes, services));
     return pool;
 }
@@ -90,10 +91,11 @@ void Pool::prepare_equalizer(Connection& connection, const rpmem_pool_attr& attr
                             .first_writable = first_writable_,
                             .attributes = attributes,
                             .name = fmt::format("{}:{}", arguments_.target, arguments_.pool_set),
+                            .is_created = is_created_,
                             .state = connection.session().pool_state(),
                             .claim = connection.pool_claim()};
     equalizer_ = std::make_unique<Equalizer>(opened, settings_, services.log);
-    kept_attributes_.emplace(*equalizer_);
+    kept_attributes_.emplace(*equalizer_, services.log);
 }
 
 // Takes no lock, because in a child the thread that held it may not exist.

@@ -174,7 +174,8 @@ private:
     std::string host_;
     // The first offset after the header that the target keeps. SIZE_MAX in a read-only session.
     std::size_t first_writable_ = 0;
-    PoolCounters counters_; // must outlive the link, which writes to them
+    bool is_created_ = false; // by this session
+    PoolCounters counters_;   // must outlive the link, which writes to them
     std::unique_ptr<Link> link_;
     LaneSet lanes_;
     std::unique_ptr<Equalizer> equalizer_;          // null before adopt()

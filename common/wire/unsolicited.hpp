@@ -57,8 +57,8 @@ struct PoolState {
     bool operator==(const PoolState&) const = default;
 };
 
-// Limit of PoolState::unchanged_for, so that its sums with other times do not overflow.
-inline constexpr std::int64_t max_unchanged_for = std::int64_t{1} << 53;
+// Limit of PoolState::unchanged_for, 139 years, so that it fits into 63 bits as nanoseconds.
+inline constexpr std::int64_t max_unchanged_for = std::int64_t{1} << 42;
 
 // The last message of a daemon whose pool is on a failed medium. It may also arrive instead of the
 // response to a request.

@@ -302,8 +302,9 @@ Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned n
     RPMEM_PROBE(librpmem, reconnect, generation, number);
     RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation, &*takeover_,
                                                Deadline(time)));
-    note_contact();
+    note(&Link::logged_in_);
     RPMEM_ASSIGN(const auto response, next->open());
+    note(&Link::last_contact_);
     RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)

@@ -155,7 +155,7 @@ private:
     [[nodiscard]] Result<> compare_claims(const Connection& next) const;
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
-    void note_contact();
+    void note(Clock::time_point Link::*moment);
     void note_problem(const Error& why) noexcept;
     void log_waiting();
     [[nodiscard]] std::string name() const;
@@ -180,8 +180,8 @@ private:
     std::optional<Error> failure_;        // the reason of State::failed and away
     Leave leave_;                         // empty before go_on_alone()
     std::shared_ptr<Connection> reached_; // the session that catches up
-    // When a daemon for this pool was last known to run: at the loss, or at the last login.
-    Clock::time_point last_contact_;
+    Clock::time_point logged_in_;         // the last login
+    Clock::time_point last_contact_;      // when a daemon of this link last had the pool
     // For the log: the call that reconnects.
     Clock::time_point waiting_since_; // its first loss
     Clock::time_point logged_;        // its last log line

@@ -53,9 +53,9 @@ void Link::give_up(Error error) {
     changed_.notify_all();
 }
 
-// A part that was written by a daemon of this link was changed before the daemon ended. It ends at
-// most the peer timeout after the last contact. A later change is somebody else's, such as a backup
-// that was restored.
+// A daemon of this link changes a part only until it ends, at most the peer timeout after the last
+// contact. A later change is somebody else's, such as a backup that was restored. The target
+// measures unchanged_for when it opens the parts, which is right after the login.
 Result<Link::Reached> Link::reach(unsigned number) {
     const CallTimes limits = times();
     std::unique_lock lock(mutex_);
@@ -63,7 +63,7 @@ Result<Link::Reached> Link::reach(unsigned number) {
     lock.unlock();
     RPMEM_ASSIGN(auto connection, try_once(limits.one_try, number));
     lock.lock();
-    const auto silence = last_contact_ - former_contact;
+    const auto silence = logged_in_ - former_contact;
     const auto state = connection->session().pool_state();
     reached_ = connection;
     reached_seen_by_child_ = reached_.get();
@@ -71,9 +71,9 @@ Result<Link::Reached> Link::reach(unsigned number) {
                                             silence - settings_.peer_timeout};
 }
 
-void Link::note_contact() {
+void Link::note(Clock::time_point Link::*moment) {
     const std::lock_guard lock(mutex_);
-    last_contact_ = Clock::now();
+    this->*moment = Clock::now();
 }
 
 void Link::show_catching_up() {
@@ -101,6 +101,7 @@ Failure Link::lane_failure(Connection& connection, const FrameLane& lane, int co
 void Link::drop_reached() {
     std::unique_lock lock(mutex_);
     const auto dropped = std::move(reached_);
+    last_contact_ = Clock::now();
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
     if (is_away())

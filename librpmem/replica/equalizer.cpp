@@ -56,6 +56,8 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     look_at_machine();
     if (equalize_ == Equalize::no)
         return;
+    is_unknown_source_ =
+        settings.on_loss == OnLoss::alone && !pool.is_created && !image_ && !may_send();
     differing_ = BlockMap(must_compare() ? memory_.size() : 0);
     set_state(State::pending);
 }
@@ -126,7 +128,7 @@ Result<> Equalizer::check_accepted() const {
                 "an operator of the target has accepted its copy as it was (rpmemctl accept or "
                 "take, epoch {}), and the memory of this process is that of epoch {}. Get the "
                 "accepted bytes with rpmemctl pull, or make the replica equal to this machine with "
-                "rpmemctl push",
+                "rpmemctl push, both as the user of this program",
                 target_.accepted_epoch, recorded_epoch_);
 }
 
@@ -249,7 +251,8 @@ void Equalizer::finish() {
             "sent, because {}. Compare with rpmemctl verify, then run rpmemctl push if this "
             "machine has the right bytes, or rpmemctl pull if the replica has them",
             name_, amount(differing_.count()), amount(differing_.blocks()), *missing_proof_);
-        forget();
+        if (!is_unknown_source_) // its record may be that of the source
+            forget();
     } else if (is_older_copy()) {
         log_.error(
             "{}: {}. The program writes to a newer replica. Stop it, and run rpmemctl verify",
@@ -313,9 +316,12 @@ Result<> Equalizer::keep(const std::optional<rpmem_pool_attr>& attributes) {
     record.attributes.reset();
     if (attributes)
         std::memcpy(record.attributes.emplace().data(), &*attributes, sizeof(*attributes));
-    RPMEM_TRY(within(file_timeout_, [file = *record_file_, record] { return file.write(record); }));
-    record_ = std::move(record);
-    return {};
+    const auto stored =
+        within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
+    is_write_unfinished_ = is_write_unfinished_ || (!stored && stored.error().code == ETIMEDOUT);
+    if (stored)
+        record_ = std::move(record);
+    return stored;
 }
 
 std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
@@ -327,6 +333,7 @@ std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
 }
 
 void Equalizer::forget() {
+    record_problem_ = "it was erased, because the replica differs";
     const auto erased = within(file_timeout_, [file = *record_file_] { return file.erase(); });
     if (!erased)
         log_.error("{}: {}", name_, erased.error().text);
@@ -355,8 +362,9 @@ Result<> Equalizer::before_read(std::span<const std::byte> destination) {
                     record_file_->path(), file_timeout_.count());
     RPMEM_TRY(within(file_timeout_, [file = *record_file_] { return file.erase(); }));
     is_read_into_ = true;
+    record_problem_ = "the program has read the replica into the pool's memory";
     if (is_pending())
-        missing_proof_ = "the program has read the replica into the pool's memory";
+        missing_proof_ = record_problem_;
     return {};
 }
 

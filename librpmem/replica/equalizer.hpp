@@ -40,6 +40,7 @@ struct OpenedPool {
     std::size_t first_writable = 0; // offset after the header that the target keeps
     rpmem_pool_attr attributes{};
     std::string name{};                     // for display
+    bool is_created = false;                // by this session
     std::optional<wire::PoolState> state{}; // nothing if the session only reads
     std::optional<wire::PoolClaim> claim{}; // of a session that only reads
 };
@@ -61,9 +62,10 @@ public:
     [[nodiscard]] std::mutex& mutex() { return mutex_; }
     [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
-    // Whether the replica may be behind.
+    // Whether the replica may be behind, or this memory may be that of another pool: a program that
+    // goes on alone sends whole blocks later.
     [[nodiscard]] bool must_compare() const {
-        return target_.behind_since != 0 || is_catching_up();
+        return target_.behind_since != 0 || is_catching_up() || is_unknown_source_;
     }
     // Finds out whether this memory is an older copy of the replica. With must_compare(), also
     // compares the blocks that were not compared yet by their digests, and marks those that differ.
@@ -142,6 +144,9 @@ private:
     bool has_record_ = false;      // this machine has a record, whatever it proves
     // Epoch of the last claim with the files that are mapped now, from the record; 0 if unknown.
     std::uint64_t recorded_epoch_ = 0;
+    // RPMEM_ON_LOSS=alone, and neither a proof nor a run ID of libpmemobj tells whether this memory
+    // is older than the replica.
+    bool is_unknown_source_ = false;
     bool is_write_unfinished_ = false;
     bool is_equal_ = false; // after finish()
     // Why this machine has no record of this session. A record that proves nothing is kept.

@@ -19,23 +19,35 @@ Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send
     return {};
 }
 
+// Afterwards nothing is kept, unless this fails.
+Result<> KeptAttributes::send_kept(const Send& send) {
+    if (!kept_)
+        return {};
+    const Result<> sent = send(*kept_);
+    if (!sent && sent.error().code != EINVAL)
+        return Result<>(Failure(sent.error()));
+    if (!sent)
+        log_.error("{}: the target refuses the attributes that rpmem_set_attr() was given while it "
+                   "was away, and keeps its own: {}",
+                   equalizer_.name(), sent.error().text);
+    forget();
+    return {};
+}
+
 Result<bool> KeptAttributes::join(const Send& send, const std::function<Result<bool>()>& join) {
     const std::lock_guard lock(mutex_);
-    if (kept_) {
-        RPMEM_TRY(send(*kept_));
-        forget();
-    }
+    RPMEM_TRY(send_kept(send));
     return join();
 }
 
 Result<std::optional<rpmem_pool_attr>> KeptAttributes::send_earlier(const Send& send) {
     const std::lock_guard lock(mutex_);
-    const auto earlier = kept_ = equalizer_.kept_attributes();
-    if (earlier) {
-        RPMEM_TRY(send(*earlier));
-        forget();
-    }
-    return earlier;
+    kept_ = equalizer_.kept_attributes();
+    std::optional<rpmem_pool_attr> accepted;
+    RPMEM_TRY(send_kept([&](const rpmem_pool_attr& attributes) {
+        return send(attributes).map([&] { accepted = attributes; });
+    }));
+    return accepted;
 }
 
 // If the record cannot be written, it still has the attributes, and later ones replace them.

@@ -4,6 +4,7 @@
 // the join, or when the next session opens the pool.
 #pragma once
 
+#include "common/base/log.hpp"
 #include "common/base/result.hpp"
 #include "librpmem/replica/equalizer.hpp"
 
@@ -20,19 +21,23 @@ public:
     using Send = std::function<Result<>(const rpmem_pool_attr&)>; // to the target
 
     // EQUALIZER has the record. It must outlive this object.
-    explicit KeptAttributes(Equalizer& equalizer) : equalizer_(equalizer) {}
+    KeptAttributes(Equalizer& equalizer, Log log) : equalizer_(equalizer), log_(std::move(log)) {}
 
     // Sends ATTRIBUTES. If that fails with ENOTCONN, because the replica is away, stores them.
     [[nodiscard]] Result<> set(const rpmem_pool_attr& attributes, const Send& send);
-    // Sends what is kept, then calls JOIN. No set() comes between them.
+    // Sends what is kept, then calls JOIN. No set() comes between them. Attributes that the target
+    // refuses (EINVAL) are logged and dropped. Otherwise the replica would never be in sync again.
     [[nodiscard]] Result<bool> join(const Send& send, const std::function<Result<bool>()>& join);
-    // Sends what an earlier session has kept. Returns it, or nothing.
+    // Sends what an earlier session has kept, likewise. Returns what the target has set, or
+    // nothing.
     [[nodiscard]] Result<std::optional<rpmem_pool_attr>> send_earlier(const Send& send);
 
 private:
+    [[nodiscard]] Result<> send_kept(const Send& send);
     void forget();
 
     Equalizer& equalizer_;
+    Log log_;
     std::mutex mutex_;
     std::optional<rpmem_pool_attr> kept_; // what the record of this machine has
 };

@@ -95,10 +95,9 @@ Result<LocalFile> examine(const Mapping& mapping) {
                     mapping.path);
     if (!S_ISREG(status.st_mode))
         return no_file(mapping.begin, "a device, which does not tell when it was modified");
-    auto identity = lasting_identity(fd.get());
+    const auto identity = local_identity(fd.get());
     if (!identity)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot examine {}", mapping.path);
-    identity->inode_generation = generation_of(fd.get());
     constexpr std::int64_t second = 1'000'000'000;
     return LocalFile{*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec,
                      mapping.path};
@@ -109,6 +108,13 @@ bool is_known(const std::vector<LocalFile>& files, const LastingIdentity& identi
 }
 
 } // namespace
+
+std::optional<LastingIdentity> local_identity(int fd) {
+    auto identity = lasting_identity(fd);
+    if (identity)
+        identity->inode_generation = generation_of(fd);
+    return identity;
+}
 
 Result<std::vector<LocalFile>> local_files(std::span<const std::byte> memory) {
     RPMEM_ASSIGN(const auto mappings, mappings_of(memory));

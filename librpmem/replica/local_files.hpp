@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct LocalFile {
         return identity == other.identity && modified == other.modified;
     }
 };
+
+// Returns the identity of a regular file, as in LocalFile. Returns nothing if it cannot be
+// examined.
+[[nodiscard]] std::optional<LastingIdentity> local_identity(int fd);
 
 // Records of more files are not kept.
 inline constexpr std::size_t max_local_files = 1024;

@@ -7,12 +7,11 @@
 // A take can be repeated after a crash at any step: sessions end first, then the record changes,
 // and last the headers.
 #include "common/base/deadline.hpp"
-#include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
+#include "rpmemd/actions/opened_record.hpp"
 #include "rpmemd/registry/claim.hpp"
 #include "rpmemd/registry/evict.hpp"
 #include "rpmemd/registry/find_record.hpp"
-#include "rpmemd/registry/pool_record_place.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -29,11 +28,6 @@ using nlohmann::json;
 // A client that was evicted may log in once more and lock the pool until it is refused.
 constexpr std::chrono::seconds lock_timeout(5);
 constexpr std::chrono::milliseconds lock_pause(20);
-
-PoolRecordPlace place_of(const Pool& pool, const ActionContext& context, PartIdentity first_part) {
-    return {pool.attribute(), context.state ? &*context.state : nullptr, std::move(first_part),
-            PoolRecordPlace::Access::read_write};
-}
 
 json marks_of(const PoolRecord& record) {
     const auto time = [](std::int64_t since) { return since == 0 ? json(nullptr) : json(since); };
@@ -79,18 +73,18 @@ Result<json> end_sessions(ActionContext& context, const ActionRequest& request) 
     return ended;
 }
 
-Result<Pool> open_when_free(const ActionContext& context, const std::string& name) {
+Result<Pool> open_when_free(ActionContext& context, const std::string& name) {
     PoolOptions options = context.pool_options;
     options.header_copies = context.state ? context.state->fd() : -1;
-    for (const Deadline deadline(lock_timeout);;) {
-        Log log = context.log;
-        auto pool = open_pool(options, name, 0, log);
-        if (pool || pool.error().code != EBUSY)
-            return pool;
-        if (deadline.passed())
-            return with_holder(context, name, std::move(pool).error());
+    const Deadline deadline(lock_timeout);
+    auto pool = open_pool(options, name, 0, context.log);
+    while (!pool && pool.error().code == EBUSY && !deadline.passed()) {
         std::this_thread::sleep_for(lock_pause);
+        pool = open_pool(options, name, 0, context.log);
     }
+    if (!pool)
+        return with_holder(context, name, std::move(pool).error());
+    return pool;
 }
 
 // Makes the only replica its own neighbour, as in a pool that libpmemobj has created without
@@ -108,7 +102,6 @@ Result<bool> separate(Pool& pool) {
     return true;
 }
 
-// A pool of protocol 0.1 has no record, and nobody can resume its sessions.
 ActionResult store_accepted(PoolRecordPlace& place, PoolRecord record) {
     json members = marks_of(record);
     record = accepted(std::move(record));
@@ -119,16 +112,10 @@ ActionResult store_accepted(PoolRecordPlace& place, PoolRecord record) {
 
 } // namespace
 
-// The shared lock keeps writers out. No byte of a part changes.
+// No byte of a part changes.
 ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
-    PoolOptions options = context.pool_options;
-    options.read_only = true;
-    auto pool = open_pool(options, request.name, 0, context.log);
-    if (!pool)
-        return with_holder(context, request.name, std::move(pool).error());
-    RPMEM_ASSIGN(auto parts, pool->identify_parts());
-    PoolRecordPlace place = place_of(*pool, context, std::move(parts.at(0)));
-    RPMEM_ASSIGN(auto record, place.read());
+    RPMEM_ASSIGN(auto opened, open_record(context, request.name));
+    auto& [pool, place, record] = opened;
     json report{{"name", request.name}, {"accepted", record && has_marks(*record)}};
     if (!record || !has_marks(*record)) {
         report.update(marks_of(PoolRecord{.closed = true}));
@@ -147,19 +134,19 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
     if (before)
         RPMEM_TRY(check_losses(request, *before)); // before a session is ended for nothing
     RPMEM_ASSIGN(json ended, end_sessions(context, request));
-    RPMEM_ASSIGN(auto pool, open_when_free(context, request.name));
-    RPMEM_ASSIGN(auto parts, pool.identify_parts());
+    RPMEM_ASSIGN(auto opened, open_when_free(context, request.name).and_then([&](Pool found) {
+        return read_record(context, std::move(found));
+    }));
+    auto& [pool, place, record] = opened;
     json report{{"name", request.name},
                 {"pool_set", (context.pool_options.poolset_dir / request.name).native()},
                 {"evicted", std::move(ended)}};
-    PoolRecordPlace place = place_of(pool, context, std::move(parts.at(0)));
-    RPMEM_ASSIGN(auto record, place.read());
     if (record) {
         RPMEM_TRY(check_losses(request, *record)); // it may have changed until the pool was locked
         record->headers = {};                      // they are about to change
         RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
         report.update(members);
-    } else {
+    } else { // only clients of protocol 0.1 had it, which cannot resume a session
         report.update(marks_of(PoolRecord{.closed = true}));
         report.update(claim_members(PoolRecord{}));
     }

@@ -2,14 +2,13 @@
 // The action mark-equal clears the marks that a pool may be behind, and that it is catching up.
 // rpmemctl requests it after it has compared the pool with its source and has copied the
 // differences. The claim in the request shows whether a session has opened the pool for writing
-// since then.
-#include "rpmemd/actions/actions.hpp"
-#include "rpmemd/registry/pool_record_place.hpp"
+// since then. That an operator has accepted the pool stays in the record, unless the request says
+// otherwise: the former program must not write to it, whoever has made the pool equal to what.
+#include "rpmemd/actions/opened_record.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
-#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -25,17 +24,10 @@ Failure other_claim(const ActionRequest& request, const std::string& found) {
 
 } // namespace
 
-// The shared lock keeps writers out. No byte of a part changes.
+// No byte of a part changes.
 ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
-    PoolOptions options = context.pool_options;
-    options.read_only = true;
-    auto pool = open_pool(options, request.name, 0, context.log);
-    if (!pool)
-        return with_holder(context, request.name, std::move(pool).error());
-    RPMEM_ASSIGN(const auto parts, pool->identify_parts());
-    PoolRecordPlace place(pool->attribute(), context.state ? &*context.state : nullptr, parts.at(0),
-                          PoolRecordPlace::Access::read_write);
-    RPMEM_ASSIGN(auto record, place.read());
+    RPMEM_ASSIGN(auto opened, open_record(context, request.name));
+    auto& [pool, place, record] = opened;
     if (!record)
         return other_claim(request, "that of no writer");
     if (const std::string found = claim_text(*record); found != request.claim)
@@ -46,8 +38,10 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     record->behind_since = 0;
     record->catching_up_since = 0;
     record->alone_since = 0;
-    const bool was_accepted = std::exchange(record->accepted_epoch, 0) != 0;
-    if (was_behind || was_catching_up || was_accepted)
+    const bool forgets = request.forget_accepted && record->accepted_epoch != 0;
+    if (forgets)
+        record->accepted_epoch = 0;
+    if (was_behind || was_catching_up || forgets)
         RPMEM_TRY(place.write(*record));
     json report{
         {"name", request.name}, {"was_behind", was_behind}, {"was_catching_up", was_catching_up}};

@@ -80,8 +80,7 @@ struct PoolRecord {
     // none.
     std::int64_t alone_since = 0;
     // Epoch that an operator of this machine made by accepting this copy as it was. An initiator
-    // whose last claim is older has other bytes. 0 if there is none, or if rpmemctl push has made
-    // the pool equal since.
+    // whose last claim is older has other bytes. 0 if there is none.
     std::uint64_t accepted_epoch = 0;
 
     bool operator==(const PoolRecord&) const = default;

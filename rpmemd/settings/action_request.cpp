@@ -53,6 +53,8 @@ constexpr std::array all_flags = {
                "create a pool without headers (OPTION NOHDRS)"},
     ActionFlag{Verb::create, set_only_option, &ActionRequest::set_only,
                "write the pool set file, but create no pool"},
+    ActionFlag{Verb::mark_equal, "--forget-accepted", &ActionRequest::forget_accepted,
+               "also forget that an operator has accepted the pool"},
     ActionFlag{Verb::take, "--accept-loss", &ActionRequest::accept_loss,
                "take a pool that may lack acknowledged writes"},
 };

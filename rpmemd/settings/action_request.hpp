@@ -44,7 +44,8 @@ struct ActionRequest {
     bool no_headers = false;
     bool set_only = false; // write the pool set file without creating the pool
     // Only for mark_equal:
-    std::string claim{}; // see claim_text()
+    std::string claim{};          // see claim_text()
+    bool forget_accepted = false; // also forget that an operator has accepted the pool
     // Only for take:
     bool accept_loss = false; // take a pool that may lack acknowledged writes
 

@@ -32,7 +32,8 @@ struct ClientCommand {
 // VERB: --list | --info NAME | --check NAME | --check-all | --sessions | --evict NAME
 //       | --digest NAME [--chunk N] [--length N] [--except]
 //       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
-//       | --mark-equal NAME --claim NAME | --accept NAME | --take NAME [--accept-loss]
+//       | --mark-equal NAME --claim NAME [--forget-accepted] | --accept NAME
+//       | --take NAME [--accept-loss]
 // The last component of the path WORD is rpmemd. NAME may be in single quotes as librpmem writes
 // them, and does not begin with "-". Words are separated by one or more blanks. The options of a
 // verb have the order above. Fails with EINVAL for any other text.

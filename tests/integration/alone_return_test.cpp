@@ -3,13 +3,25 @@
 // other bytes. Each fixture runs in a process of its own, because the settings are read once. The
 // test fails if the record takes an inconsistent replica for a copy, if a limit is exceeded, or if
 // a part that somebody else has changed is not compared.
+#include "common/base/unique_fd.hpp"
 #include "tests/integration/alone_pool.hpp"
+
+#include <sys/file.h>
 
 namespace rpmem::test {
 namespace {
 
 // With an RPMEM_PEER_TIMEOUT of 1 s, a change of a part 3 s after the loss is not the daemon's.
-class AloneRestored : public Alone {};
+class AloneRestored : public Alone {
+protected:
+    // Until then a change could be that of the daemon. Nothing else happens at that time.
+    static void outlast_the_daemon() {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    }
+    void restore(const std::string& backup) const {
+        std::fstream(directory() / "part0", std::ios::in | std::ios::out) << backup;
+    }
+};
 
 // The marks say nothing about bytes that were replaced meanwhile.
 TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
@@ -19,8 +31,8 @@ TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
     ASSERT_TRUE(succeeded(persist_all(pool)));
     take_away();
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
-    std::fstream(directory() / "part0", std::ios::in | std::ios::out) << backup;
+    outlast_the_daemon();
+    restore(backup);
     set_daemon("");
     ASSERT_TRUE(joins(pool));
     expect_replicated(header_size, local.size() - header_size);
@@ -28,11 +40,32 @@ TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// Logins that do not get the pool say nothing about its parts.
+TEST_F(AloneRestored, ABackupIsComparedAlsoAfterRefusedLogins) {
+    RPMEMpool* const pool = filled();
+    const std::string backup = read_file(directory() / "part0");
+    local.fill(22);
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    rpmem::UniqueFd locked(::open((directory() / "part0").c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::flock(locked.get(), LOCK_EX | LOCK_NB), 0);
+    const std::size_t logged = daemon_log().size();
+    set_daemon("");
+    outlast_the_daemon();
+    ASSERT_TRUE(contains(daemon_log().substr(logged), "LOGIN")) << "no login was refused";
+    restore(backup);
+    locked.reset();
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 TEST_F(AloneRestored, PartsThatNobodyHasChangedAreNotCompared) {
     RPMEMpool* const pool = filled();
     take_away();
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    outlast_the_daemon();
     set_daemon("");
     const std::size_t logged = library_log().size();
     ASSERT_TRUE(joins(pool));

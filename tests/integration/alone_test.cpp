@@ -78,6 +78,42 @@ TEST_F(Alone, AttributesAreKeptUntilTheTargetIsBack) {
     EXPECT_EQ(major_of_target(), 9U) << "they are not sent again";
 }
 
+// Only the target can tell that it refuses them. Until then they are kept.
+TEST_F(Alone, KeptAttributesThatTheTargetRefusesAreDropped) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    rpmem_pool_attr attributes = sample_attributes();
+    attributes.incompat_features ^= 1; // SINGLEHDR
+    EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes)));
+    set_daemon("");
+    ASSERT_TRUE(joins(pool));
+    EXPECT_TRUE(contains(library_log(), "the target refuses the attributes"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    rpmem_pool_attr seen{};
+    EXPECT_TRUE(succeeded(rpmem_close(opened(1, &seen))));
+    EXPECT_EQ(seen.incompat_features, sample_attributes().incompat_features);
+}
+
+// This machine has no record of the pool, as if the program that has filled it ran on another one.
+// What this program catches up with later would contain blocks of its own memory.
+TEST_F(Alone, OtherMemoryWithoutARecordDoesNotGoOn) {
+    EXPECT_TRUE(succeeded(rpmem_close(filled())));
+    for (const fs::directory_entry& record :
+         fs::directory_iterator(fs::path(variable("XDG_STATE_HOME")) / "librpmem"))
+        fs::remove(record);
+    LocalPool other(local.size(), directory() / "other");
+    other.fill(77);
+    RPMEMpool* const pool = sound(open(other, 1));
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, mebibyte, 64, 0, 0)));
+    EXPECT_TRUE(contains(library_log(), "the replica differs from the memory of this process"));
+    EXPECT_FALSE(record_says("alone_since"));
+    take_away();
+    EXPECT_TRUE(failed(rpmem_persist(pool, mebibyte, 64, 0, 0), ECONNRESET));
+    static_cast<void>(rpmem_close(pool));
+    EXPECT_EQ(std::memcmp(part(0).data() + mebibyte + 64, local.data() + mebibyte + 64, 4096), 0);
+}
+
 // The lane has flushed before the loss, and its next call is after it.
 TEST_F(Alone, WhatWasFlushedBeforeTheLossIsSent) {
     RPMEMpool* const pool = filled(2);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, POLL_MS = 20, ENDED = 3 };
+enum { MAX_THREADS = 64, POLL_MS = 20, ENDED = 3 };
 
 static uint64_t milliseconds(void) {
     struct timespec now;
@@ -44,12 +44,12 @@ static int all_went_on(const uint64_t* before, const uint64_t* now, unsigned thr
 
 int main(int argc, char** argv) {
     const unsigned threads = argc == 5 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
-    if (threads == 0 || threads > MOST_THREADS) {
+    if (threads == 0 || threads > MAX_THREADS) {
         fprintf(stderr, "usage: await_steps COUNTS_FILE THREADS SECONDS PID\n");
         return 2;
     }
-    uint64_t before[MOST_THREADS];
-    uint64_t now[MOST_THREADS];
+    uint64_t before[MAX_THREADS];
+    uint64_t now[MAX_THREADS];
     read_counts(argv[1], before, threads);
     const uint64_t end = milliseconds() + strtoull(argv[3], NULL, 10) * 1000;
     struct pollfd program = {.fd = (int)syscall(SYS_pidfd_open, atoi(argv[4]), 0),

@@ -36,6 +36,7 @@ public:
     [[nodiscard]] bool is_pool_set() const { return is_pool_set_; }
     // Returns the path of the first part, as in the pool set file, or of the image.
     [[nodiscard]] const std::string& first_part() const { return first_part_; }
+    [[nodiscard]] const std::vector<PoolFile>& files() const { return files_; }
     [[nodiscard]] bool is_hole(Range range) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer) const;
     [[nodiscard]] Result<> write(std::uint64_t offset, std::span<const std::byte> data) const;

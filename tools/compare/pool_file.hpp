@@ -32,6 +32,7 @@ public:
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
     // Returns whether RANGE is a hole within the file. Returns false if the file system does not
     // report holes.
     [[nodiscard]] bool is_hole(Range range) const;
@@ -47,7 +48,6 @@ public:
 private:
     PoolFile(UniqueFd fd, std::string path, std::uint64_t size)
         : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
-    [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t current_size() const;
     [[nodiscard]] Result<> write_data(std::uint64_t offset, std::span<const std::byte> data) const;
 

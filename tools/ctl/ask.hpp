@@ -22,8 +22,8 @@ struct ActionAnswer {
     int status = 0;          // exit status of rpmemctl
 };
 
-// WORDS are the option of the action and its arguments. PATIENCE is the time for the action in
-// addition to the connect timeout. INPUT is the standard input of the action.
+// WORDS are the option of the action and its arguments. ACTION_TIMEOUT is the time for the action
+// in addition to the connect timeout. INPUT is the standard input of the action.
 [[nodiscard]] ActionAnswer ask_action(const initiator::Target& target,
                                       const std::vector<std::string>& words,
                                       const initiator::Settings& settings,

@@ -37,7 +37,8 @@ PoolClaim read_claim(const json& document) {
     if (!text_of(document, "record_problem").empty())
         return {.unknown = printable(text_of(document, "record_problem"))};
     PoolClaim claim{.is_marked = number_of(document, "behind_since").has_value() ||
-                                 number_of(document, "catching_up_since").has_value()};
+                                 number_of(document, "catching_up_since").has_value(),
+                    .is_accepted = number_of(document, "accepted_epoch").has_value()};
     if (member(document, "pool_id").is_null())
         return claim;
     claim.id = text_of(document, "pool_id");
@@ -73,10 +74,13 @@ tl::expected<PoolClaim, ActionAnswer> check_claim(const Context& context, const 
     return now;
 }
 
-ActionAnswer mark_equal(const Context& context, const PoolClaim& claim) {
-    const std::string text = fmt::format("{}-{}-{}", claim.id, claim.epoch, claim.generation);
-    return ask_action(context.target, {"--mark-equal", context.command.pool_set, "--claim", text},
-                      context.settings, mark_timeout);
+ActionAnswer mark_equal(const Context& context, const PoolClaim& claim, bool forgets_accepted) {
+    std::vector<std::string> words = {
+        "--mark-equal", context.command.pool_set, "--claim",
+        fmt::format("{}-{}-{}", claim.id, claim.epoch, claim.generation)};
+    if (forgets_accepted)
+        words.emplace_back("--forget-accepted");
+    return ask_action(context.target, words, context.settings, mark_timeout);
 }
 
 } // namespace rpmem::ctl

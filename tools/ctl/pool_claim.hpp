@@ -20,6 +20,7 @@ struct PoolClaim {
     std::string unknown{}; // why the claim is unknown; empty if it is known
     // The target has a mark that the pool may lack writes, or that it is catching up.
     bool is_marked = false;
+    bool is_accepted = false; // an operator has accepted the pool, see rpmemctl accept
 
     [[nodiscard]] bool is_same_as(const PoolClaim& other) const {
         return id == other.id && epoch == other.epoch && generation == other.generation;
@@ -47,7 +48,8 @@ struct PoolClaim {
 
 // Makes the target clear its marks that the pool may be behind and is catching up. It refuses with
 // ESTALE if its claim is not CLAIM, because a session has then opened the pool for writing since it
-// was found equal.
-[[nodiscard]] ActionAnswer mark_equal(const Context& context, const PoolClaim& claim);
+// was found equal. FORGETS_ACCEPTED: also clears that an operator has accepted the pool.
+[[nodiscard]] ActionAnswer mark_equal(const Context& context, const PoolClaim& claim,
+                                      bool forgets_accepted = false);
 
 } // namespace rpmem::ctl

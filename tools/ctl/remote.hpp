@@ -22,7 +22,7 @@ struct RemoteOutput {
 };
 
 // Runs COMMAND on the target. Fails with ETIMEDOUT if it takes longer than the connect timeout plus
-// PATIENCE. The command reads INPUT. Its input stays open until its output has ended.
+// ACTION_TIMEOUT. The command reads INPUT. Its input stays open until its output has ended.
 [[nodiscard]] Result<RemoteOutput> run_remote(const initiator::Target& target,
                                               const std::string& command,
                                               const initiator::Settings& settings,

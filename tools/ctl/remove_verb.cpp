@@ -64,17 +64,16 @@ std::optional<ActionAnswer> refusal(const Command& command, const ActionAnswer& 
 // marks first. Returns why the pool is not removed, or nothing.
 std::optional<ActionAnswer> give_up_marks(const Context& context, const ActionAnswer& info) {
     const bool is_owed = number_of(info.document, "alone_since").has_value() ||
-                         number_of(info.document, "catching_up_since").has_value() ||
-                         number_of(info.document, "accepted_epoch").has_value();
-    if (!is_owed)
+                         number_of(info.document, "catching_up_since").has_value();
+    const PoolClaim claim = read_claim(info.document);
+    if (!is_owed && !claim.is_accepted)
         return std::nullopt;
     if (!context.command.force)
         return failed_answer(
             EPERM, fmt::format("pool {} is not removed: its program has not made it equal yet, or "
                                "an operator has accepted this copy; use --force",
                                context.command.pool_set));
-    const PoolClaim claim = read_claim(info.document);
-    ActionAnswer marked = mark_equal(context, claim);
+    ActionAnswer marked = mark_equal(context, claim, claim.is_accepted);
     return marked.status == status_done ? std::nullopt : std::optional(std::move(marked));
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // push, pull and verify: compare the identities, then the digests, and copy the differing chunks.
+#include "common/base/hex.hpp"
+#include "librpmem/replica/initiator_record.hpp"
 #include "tools/compare/partial_pool.hpp"
 #include "tools/ctl/comparing.hpp"
 #include "tools/ctl/reading.hpp"
@@ -11,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -150,6 +154,29 @@ ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAn
     return failed;
 }
 
+bool names_file_of(const initiator::InitiatorRecord& record, const LocalPool& local) {
+    return std::ranges::any_of(local.files(), [&](const compare::PoolFile& file) {
+        const auto identity = initiator::local_identity(file.fd());
+        return identity && std::ranges::find(record.files, *identity,
+                                             &initiator::LocalFile::identity) != record.files.end();
+    });
+}
+
+// An operator has accepted the pool, and the record of this machine says that LOCAL belongs to an
+// earlier epoch. Now LOCAL is equal, so its program may write to the pool again.
+Result<> admit_former_program(const Context& context, const LocalPool& local,
+                              const PoolClaim& claim) {
+    std::array<std::byte, 16> id{};
+    if (!claim.unknown.empty() || !decode_hex(claim.id, id))
+        return {};
+    const initiator::InitiatorRecordFile file(context.settings.state_home, id);
+    const auto record = file.read();
+    if (!record || !*record || !names_file_of(**record, local))
+        return {};
+    return in_context("the pool is equal, but its program on this machine stays barred from it",
+                      file.erase());
+}
+
 // The last step of push and verify.
 ActionAnswer finish_push(const Context& context, const LocalPool& local,
                          const Comparison& comparison) {
@@ -179,9 +206,12 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
                          {"all_ranges", ranges.size() <= max_ranges}});
     }
     ActionAnswer done{std::move(document), equal || moves ? status : status_differs};
-    if (moves && comparison.preparation.mismatches.empty())
-        return clear_mark(context, *claim, std::move(done));
-    return done;
+    if (!moves || !comparison.preparation.mismatches.empty())
+        return done;
+    if (claim->is_accepted)
+        if (const auto admitted = admit_former_program(context, local, *claim); !admitted)
+            return answer_of(admitted.error());
+    return clear_mark(context, *claim, std::move(done));
 }
 
 // Makes the library open pools read-only. Such a session does not take a pool over from an

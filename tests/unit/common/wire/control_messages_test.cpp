@@ -86,7 +86,7 @@ TEST(Encoding, OfEveryMessage) {
          "1112131415161718191a1b1c1d1e1f20"
          "2122232425262728292a2b2c2d2e2f30"
          "3132333435363738393a3b3c3d3e3f40"
-         "4142434445464748494a4b4c4d4e4f500001020304050607"
+         "4142434445464748494a4b4c4d4e4f500000030304050607"
          "fe" +
              zeros(31)},
         {"SET_REPLICA_STATE to in sync", encode(SetReplicaStateRequest{ReplicaState::in_sync}),
@@ -146,6 +146,20 @@ TEST(PoolState, ATimeBeforeTheEpochIsMalformed) {
         body.at(offset) = std::byte{0x80};
         EXPECT_TRUE(test::failed(decode_pool_state(body), EBADMSG, "its times are")) << offset;
     }
+}
+
+// The initiator adds this time to others, in nanoseconds.
+TEST(PoolState, ATimeWithoutAChangeHasALimit) {
+    wire::PoolState state = samples::pool_state();
+    const auto decoded = [&] {
+        Bytes body = encode(state);
+        body.erase(body.begin(), body.begin() + response_header_size);
+        return decode_pool_state(body);
+    };
+    state.unchanged_for = max_unchanged_for;
+    EXPECT_EQ(test::value_of(decoded()), state);
+    ++state.unchanged_for;
+    EXPECT_TRUE(test::failed(decoded(), EBADMSG, "4398046511105 ms"));
 }
 
 TEST(Encoding, InitialStatusIsInHostOrder) {

@@ -68,7 +68,7 @@ inline PoolState pool_state() {
                     .catching_up_since = 0x393a3b3c3d3e3f40,
                     .alone_since = 0x4142434445464748,
                     .accepted_epoch = 0x494a4b4c4d4e4f50,
-                    .unchanged_for = 0x0001020304050607};
+                    .unchanged_for = 0x0000030304050607};
     std::ranges::generate(state.id, [next = 0x11]() mutable { return std::byte(next++); });
     state.parts.front() = std::byte{0xfe};
     return state;

@@ -40,12 +40,13 @@ protected:
 
     // Opens the pool in a session of epoch LAST + 1. LAST is the epoch that has written before.
     std::unique_ptr<Equalizer> open(std::uint64_t last, std::int64_t behind_since = 0,
-                                    std::int64_t catching_up_since = 0) {
+                                    std::int64_t catching_up_since = 0, bool is_created = false) {
         return std::make_unique<Equalizer>(
             OpenedPool{.memory = {memory_, size},
                        .first_writable = 4096,
                        .attributes = attributes_,
                        .name = "pool",
+                       .is_created = is_created,
                        .state = wire::PoolState{.id = {std::byte{7}},
                                                 .epoch = last + 1,
                                                 .last_epoch = last,
@@ -113,6 +114,33 @@ TEST_F(EqualizerTest, AReadIntoTheMemoryEndsTheProof) {
     EXPECT_FALSE(session->may_send());
     session->finish();
     EXPECT_FALSE(open(6, 1)->may_send()) << "the record was written again";
+}
+
+// Otherwise a later session would trust memory that holds the bytes of the replica.
+TEST_F(EqualizerTest, KeptAttributesDoNotBringAnErasedRecordBack) {
+    auto session = open(4);
+    session->finish();
+    EXPECT_TRUE(session->keep(attributes_));
+    EXPECT_TRUE(open(5, 1)->kept_attributes());
+    EXPECT_TRUE(session->before_read({memory_, 1}));
+    EXPECT_TRUE(test::failed(session->keep(std::nullopt), ENOTCONN, "has read the replica"));
+    EXPECT_FALSE(open(5, 1)->may_send());
+}
+
+// A program that goes on alone sends whole blocks. Nothing but a record or a run ID of libpmemobj
+// shows that they are not older than the replica.
+TEST_F(EqualizerTest, ASourceThatNothingKnowsIsComparedBeforeItGoesOnAlone) {
+    settings_.on_loss = OnLoss::alone;
+    EXPECT_FALSE(open(4)->must_compare()) << "it has a run ID";
+    std::memset(memory_, 0, 4096);
+    settings_.equalize = Equalize::yes;
+    EXPECT_FALSE(open(4, 0, 0, true)->must_compare()) << "this session has created the pool";
+    EXPECT_TRUE(open(4)->must_compare());
+    settings_.on_loss = OnLoss::fail;
+    EXPECT_FALSE(open(4)->must_compare());
+    open(4)->finish();
+    settings_.on_loss = OnLoss::alone;
+    EXPECT_FALSE(open(5)->must_compare()) << "its record proves it";
 }
 
 TEST_F(EqualizerTest, AReadOfASessionWithoutAWriteEndsTheProofToo) {

@@ -56,6 +56,8 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd --digest a", acts({.verb = Verb::digest, .name = "a"})},
         {"rpmemd --mark-equal a --claim 0a-1-0",
          acts({.verb = Verb::mark_equal, .name = "a", .claim = "0a-1-0"})},
+        {"rpmemd --mark-equal a --claim 0a-1-0 --forget-accepted",
+         acts({.verb = Verb::mark_equal, .name = "a", .claim = "0a-1-0", .forget_accepted = true})},
         {"rpmemd --digest a --chunk 4096 --length 9",
          acts({.verb = Verb::digest, .name = "a", .chunk = 4096, .length = 9})},
         {"rpmemd --create-set a --size 5", acts({.verb = Verb::create, .name = "a", .size = 5})},
