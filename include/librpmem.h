@@ -264,13 +264,13 @@ int rpmem_replica_state(RPMEMpool* rpp, struct rpmem_replica_state_info* info);
  * Waits until the replica is in sync, for at most TIMEOUT_MS milliseconds, from 0 to INT_MAX. There
  * is no unlimited wait. Any thread may call it, also during calls on lanes. Returns 0, or -1 with
  * errno:
- *   ETIMEDOUT           the replica is not in sync after TIMEOUT_MS; the call can be repeated
- *   EINVAL              RPP is NULL, or TIMEOUT_MS is negative
- *   EIO, EFAULT, ESTALE, ECONNRESET, EACCES, EPERM
- *                       the replica has failed, so that another call fails, too: its medium failed,
- *                       memory of the pool cannot be read, another session has opened the pool, or
- *                       the session cannot be replaced. rpmem_wait_in_sync(3) lists the causes
- *   EPERM               this process is a child of the one that opened the pool
+ *   ETIMEDOUT    the replica is not in sync after TIMEOUT_MS; the call can be repeated
+ *   EINVAL       RPP is NULL, or TIMEOUT_MS is negative
+ *   EPERM        this process is a child of the one that opened the pool
+ *   EIO, EFAULT, ESTALE, ECONNRESET, EACCES
+ *                the replica has failed, and every later wait fails, too: its medium failed, memory
+ *                of the pool cannot be read, another session has opened the pool, or the session
+ *                cannot be replaced. rpmem_wait_in_sync(3) lists the causes
  */
 int rpmem_wait_in_sync(RPMEMpool* rpp, int timeout_ms);
 

@@ -214,6 +214,23 @@ TEST_F(InSyncAlone, CallsOfAnEarlierSessionCount) {
     EXPECT_TRUE(succeeded(rpmem_close(again)));
 }
 
+// RPMEM_ON_LOSS=alone, with an RPMEM_RECONNECT_TIMEOUT of 0, so that only the thread reconnects. No
+// call on a lane starts it.
+class InSyncAloneAtOnce : public InSyncTest {};
+
+TEST_F(InSyncAloneAtOnce, AWaitStartsTheCatchUp) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    ASSERT_TRUE(gets(pool, RPMEM_REPLICA_AWAY));
+    expect_timeout(pool, 200, "not in sync");
+    const SyncWait wait(pool, minute);
+    set_daemon("");
+    ASSERT_TRUE(gets(pool, RPMEM_REPLICA_IN_SYNC));
+    wait.expect_end(0, Clock::now());
+    local.fill(7);
+    expect_served(pool);
+}
+
 // RPMEM_ON_LOSS=fail, with an RPMEM_RECONNECT_TIMEOUT of 20 s.
 class InSync : public InSyncTest {};
 
