@@ -206,6 +206,7 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
         return done;
     }
     equalizer_->finish();
+    link_->wake_waits();
     return go_on_alone(call, bound);
 }
 

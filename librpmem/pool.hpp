@@ -64,6 +64,9 @@ public:
     Result<> set_attributes(const rpmem_pool_attr& attributes);
     // Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
+    // Thread-safe. await_in_sync() waits for at most TIME, and then fails with ETIMEDOUT.
+    [[nodiscard]] Result<ReplicaReport> replica_report();
+    [[nodiscard]] Result<> await_in_sync(std::chrono::milliseconds time);
     // Even on failure, the pool may only be destroyed afterwards.
     Result<> close();
     // Whether this process is a child of the process that opened the pool. Every operation fails in

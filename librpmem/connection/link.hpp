@@ -24,6 +24,7 @@
 #include "common/base/log.hpp"
 #include "librpmem/connection/call_bound.hpp"
 #include "librpmem/connection/connection.hpp"
+#include "librpmem/connection/replica_report.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <algorithm>
@@ -106,9 +107,22 @@ public:
     // stored, or never will be.
     [[nodiscard]] bool record_in_sync();
     void end(const Error& error);
+    // The last attempt of that thread has failed with ERROR. IS_FINAL: there is no other attempt.
+    void note_attempt(const Error& error, bool is_final);
     // Makes the session the current one if COMMIT returns true. COMMIT is called under the mutex of
     // the link, so no call sees the one without the other. Returns what COMMIT has returned.
     bool join(const std::shared_ptr<Connection>& connection, const std::function<bool()>& commit);
+
+    // Returns the state of the replica, its reason and since when. Thread-safe, like the next two.
+    [[nodiscard]] ReplicaReport replica_report();
+    // Waits until the replica is in sync, and until IS_EQUAL returns true while it is connected.
+    // Fails with ETIMEDOUT after TIME, and at once if the link, the replica or IS_EQUAL has failed.
+    // Replaces a lost connection that no other call replaces, but does not give up a link because
+    // TIME is over. IS_EQUAL is called under the mutex of the link.
+    using IsEqual = std::function<Result<bool>()>;
+    [[nodiscard]] Result<> await_in_sync(std::chrono::milliseconds time, const IsEqual& is_equal);
+    // IS_EQUAL may return another value now.
+    void wake_waits();
 
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void limit_reconnecting(std::chrono::milliseconds time) {
@@ -129,6 +143,14 @@ private:
     using State = LinkState;
 
     void set_state(State next);
+    // Whether the replica is in sync, see link_sync.cpp. Callers hold mutex_.
+    [[nodiscard]] SyncState sync_state() const;
+    void note_sync_state();
+    [[nodiscard]] std::optional<Error> unnoticed_loss() const;
+    [[nodiscard]] std::optional<Error> why_not_in_sync() const;
+    void look_for_loss(std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] Result<bool> is_in_sync(const IsEqual& is_equal);
+    void replace_lost(std::unique_lock<std::mutex>& lock, Clock::time_point end);
     [[nodiscard]] static std::uint64_t now();
     void begin_counting();
     [[nodiscard]] static bool may_replace(const Connection& connection, const Error& loss);
@@ -182,10 +204,13 @@ private:
     std::shared_ptr<Connection> reached_; // the session that catches up
     // When a daemon for this pool was last known to run: at the loss, or at the last login.
     Clock::time_point last_contact_;
+    bool has_failed_ = false; // while away: the target is not tried again
+    SyncState sync_state_ = SyncState::in_sync;
+    std::uint64_t sync_since_ = 0; // nanoseconds since 1970
+    Error last_problem_{};         // why the target is not back yet
     // For the log: the call that reconnects.
-    Clock::time_point waiting_since_; // its first loss
-    Clock::time_point logged_;        // its last log line
-    Error last_problem_{};
+    Clock::time_point waiting_since_;                         // its first loss
+    Clock::time_point logged_;                                // its last log line
     std::vector<std::pair<ErrorClass, int>> logged_problems_; // kind and code
 };
 

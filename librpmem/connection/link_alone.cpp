@@ -45,11 +45,13 @@ void Link::give_up(Error error) {
     const WithoutTarget next = leave_ ? without_target(error) : WithoutTarget::ends;
     if (next == WithoutTarget::ends)
         return set_failed(std::move(error));
+    has_failed_ = next == WithoutTarget::goes_on_for_ever;
+    last_problem_ = error;
     set_state(State::away);
     last_contact_ = Clock::now();
     put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
-    leave_(*failure_, next == WithoutTarget::goes_on_for_ever);
+    leave_(*failure_, has_failed_);
     changed_.notify_all();
 }
 
@@ -108,6 +110,15 @@ void Link::drop_reached() {
     lock.unlock(); // to destroy a connection takes time
     if (dropped)
         dropped->cut();
+}
+
+void Link::note_attempt(const Error& error, bool is_final) {
+    const std::lock_guard lock(mutex_);
+    if (!is_away())
+        return;
+    last_problem_ = error;
+    has_failed_ = is_final;
+    note_sync_state();
 }
 
 bool Link::record_in_sync() {

@@ -189,6 +189,7 @@ void CatchUp::handle_failure(const Error& error) {
     // a call of this program that still reconnects. So it has to say it again.
     stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
     const auto next = Link::without_target(error);
+    link_.note_attempt(error, next == Link::WithoutTarget::goes_on_for_ever);
     if (next == Link::WithoutTarget::ends &&
         (error.code != ESTALE || stale_tries_ >= min_stale_tries)) {
         link_.end(error);
@@ -207,6 +208,7 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
     sent_ = 0;
     left_ = replica_.map().count();
     not_shrunk_ = 0;
+    meter_.start(Clock::now());
     RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
     replica_.change(ReplicaState::away, ReplicaState::catching_up);
     link_.show_catching_up();
@@ -274,6 +276,7 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
         if (sender_.failure())
             return Failure(*sender_.failure());
         sent_ += sent - before;
+        meter_.count((sent - before) * digest_block, Clock::now());
         keep_to_rate(sent * digest_block, began);
         report_progress("sent", sent_);
     }

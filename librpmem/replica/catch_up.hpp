@@ -8,11 +8,13 @@
 #include "librpmem/connection/link.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/kept_attributes.hpp"
+#include "librpmem/replica/rate_meter.hpp"
 #include "librpmem/replica/replica.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,6 +46,8 @@ public:
     void leave(const Error& why, bool has_failed);
     // Waits until the replica is in sync, for at most TIME. Returns whether it is.
     [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
+    // Bytes per second that are sent now, if the replica is catching up. Thread-safe.
+    [[nodiscard]] std::uint64_t bytes_per_second() const { return meter_.per_second(Clock::now()); }
     // For a pool that is closed while the replica is away.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
@@ -79,6 +83,7 @@ private:
     Settings settings_;
     Log log_;
     BlockSender sender_;
+    RateMeter meter_;
     std::thread thread_;
 
     std::mutex mutex_; // guards the members below

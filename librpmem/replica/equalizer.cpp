@@ -71,6 +71,15 @@ bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& setting
     return image_ || settings.equalize == Equalize::yes;
 }
 
+Equalizer::EarlierCalls Equalizer::earlier_calls() const {
+    if (!is_catching_up() && !may_lack_calls())
+        return EarlierCalls::present;
+    const State now = state_.load();
+    if (now == State::pending)
+        return EarlierCalls::pending;
+    return now == State::done && is_equal_ ? EarlierCalls::present : EarlierCalls::missing;
+}
+
 // The default log level shows what an operator has to do, and what may delay a call.
 void Equalizer::report_if_behind(bool is_whole) const {
     if (!must_compare())

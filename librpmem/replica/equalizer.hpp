@@ -58,6 +58,10 @@ public:
     [[nodiscard]] Result<> may_open() const;
     // While it is true, a call that writes has to compare() and finish() first, under the mutex.
     [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
+    // What became of calls that returned 0 in an earlier session, which went on without the replica
+    // or was catching up. missing: this session does not send them. Thread-safe.
+    enum class EarlierCalls { present, pending, missing };
+    [[nodiscard]] EarlierCalls earlier_calls() const;
     [[nodiscard]] std::mutex& mutex() { return mutex_; }
     [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
