@@ -7,14 +7,14 @@
 
 namespace rpmem::initiator {
 
-void Link::go_on_alone(Leave leave) {
+void Link::go_on_alone(Alone alone) {
     const std::lock_guard lock(mutex_);
-    leave_ = std::move(leave);
+    alone_ = std::move(alone);
 }
 
 bool Link::goes_on_alone() {
     const std::lock_guard lock(mutex_);
-    return leave_ != nullptr;
+    return alone_.has_value();
 }
 
 // A target that has a newer owner must not be replaced by a program that does not know of it, so
@@ -33,13 +33,13 @@ Link::WithoutTarget Link::without_target(const Error& error) {
 }
 
 void Link::give_up(Error error) {
-    const WithoutTarget next = leave_ ? without_target(error) : WithoutTarget::ends;
+    const WithoutTarget next = alone_ ? without_target(error) : WithoutTarget::ends;
     if (next == WithoutTarget::ends)
         return set_failed(std::move(error));
     set_state(State::away);
     put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
-    leave_(*failure_, next == WithoutTarget::goes_on_for_ever);
+    alone_->leave(*failure_, next == WithoutTarget::goes_on_for_ever);
     changed_.notify_all();
 }
 
@@ -54,7 +54,7 @@ Result<std::shared_ptr<Connection>> Link::reach(unsigned number) {
 
 void Link::show_catching_up() {
     const std::lock_guard lock(mutex_);
-    if (is_away())
+    if (state_ == State::away)
         set_state(State::catching_up);
 }
 
@@ -79,7 +79,7 @@ void Link::drop_reached() {
     const auto dropped = std::move(reached_);
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
-    if (is_away())
+    if (state_ == State::catching_up)
         set_state(State::away);
     lock.unlock(); // to destroy a connection takes time
     if (dropped)
