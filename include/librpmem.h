@@ -199,7 +199,8 @@ enum rpmem_link_state {
     RPMEM_LINK_RECONNECTING, /* calls wait */
     RPMEM_LINK_FAILED,       /* all calls fail */
     RPMEM_LINK_AWAY,         /* RPMEM_ON_LOSS=alone: calls go on without the target */
-    RPMEM_LINK_CATCHING_UP   /* the same, while the target is sent what it lacks */
+    RPMEM_LINK_CATCHING_UP,  /* the same, while the target is sent what it lacks */
+    RPMEM_LINK_PAUSED        /* the same, until `rpmemctl resume` */
 };
 
 struct rpmem_pool_stats {

@@ -7,6 +7,7 @@
 #include "common/base/probes.hpp"
 #include "common/wire/unsolicited.hpp"
 #include "librpmem/connection/link_thread.hpp"
+#include "librpmem/control/control_server.hpp"
 #include "librpmem/library_log.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
@@ -60,7 +61,9 @@ struct Library {
     Settings settings = read_settings(setting_from_environment);
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
-    LinkThread heartbeats{wire::heartbeat_interval, beat_all};
+    ControlServer control;
+    LinkThread heartbeats{wire::heartbeat_interval,
+                          [this](auto links, auto& lock) { beat_and_serve(links, lock, control); }};
 
     Library() {
         if (settings.read_only)
@@ -82,7 +85,7 @@ Library& library() {
 
 PoolServices services() {
     Library& own = library();
-    return {.log = own.log, .heartbeats = &own.heartbeats};
+    return {.log = own.log, .heartbeats = &own.heartbeats, .control = &own.control};
 }
 
 const std::string& next_command() {

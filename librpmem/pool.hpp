@@ -142,7 +142,7 @@ private:
     // For RPMEM_ON_LOSS=alone, see Replica. is_alone(): calls go on without the target now.
     [[nodiscard]] bool is_alone() const { return replica_ && replica_->lacks_calls(); }
     [[nodiscard]] Result<unsigned> lanes_for_program(Connection& connection);
-    [[nodiscard]] Result<> start_catch_up(const Log& log);
+    [[nodiscard]] Result<> start_catch_up(const Log& log, ControlServer* control);
     [[nodiscard]] Result<> go_on_alone(const char* call, CallBound& bound);
     [[nodiscard]] bool closes_alone(std::chrono::milliseconds time);
 

@@ -244,7 +244,7 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
 // The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
 Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
-    while (bound.may_try()) {
+    while (bound.may_try() && !is_paused()) {
         if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
             std::this_thread::sleep_for(
                 std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()));

@@ -17,6 +17,9 @@
 //   catching_up   | away          | that session is lost
 //   catching_up   | connected     | join()
 //   away          | failed        | the target has refused the pool for ever
+//   any but       | paused        | an operator has paused it, after go_on_alone()
+//   failed        |               |
+//   paused        | away          | an operator has resumed it
 //
 // A failed link stays failed, so that every later call reports the same error.
 #pragma once
@@ -37,17 +40,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace rpmem::initiator {
 
+class ControlServer;
 class LinkThread;
+struct ControlRequest;
 
 // What all pools of the process share.
 struct PoolServices {
     Log log{};
     LinkThread* heartbeats = nullptr; // null if no heartbeats are sent
+    ControlServer* control = nullptr; // null if nobody can steer the pools
 };
 
 class Link {
@@ -84,10 +91,27 @@ public:
     void count_replayed(std::size_t bytes);
     // Fails with ENOTSUP if the counters have no file to read them from. Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // From now on the program goes on when a call gives up on a lost session. LEAVE is called under
-    // the mutex of the link with the reason, and with whether the target is not tried again.
-    using Leave = std::function<void(const Error& why, bool has_failed)>;
-    void go_on_alone(Leave leave);
+    // What the pool does when the program goes on without the target. The functions are called
+    // under the mutex of the link.
+    struct Alone {
+        // A call has given up, for this reason. HAS_FAILED: the target is not tried again.
+        std::function<void(const Error& why, bool has_failed)> leave;
+        // An operator steers the pool. Fail if the replica has failed.
+        std::function<Result<>()> pause;
+        std::function<Result<>()> resume;
+        std::function<void(std::uint64_t bytes_per_second)> limit_rate; // 0: no limit
+    };
+    // From now on the program goes on when a call gives up on a lost session.
+    void go_on_alone(Alone alone);
+    // Carries out the request of an operator, without waiting. Fails with EOPNOTSUPP if this pool
+    // does not go on alone, and with the error of the pool if it has failed.
+    [[nodiscard]] Result<> steer(const ControlRequest& request);
+    // rpmem_close() begins: steer() fails from now on, so that nothing else ends the session.
+    void refuse_steering();
+    // Whether NAME is the name of the pool in its statistics.
+    [[nodiscard]] bool is_named(std::string_view name);
+    // Stores in the statistics where requests for steer() are received, or why they are not.
+    void show_control(const Result<std::string>& socket);
     // What an error of the target means for a program that goes on without it.
     enum class WithoutTarget { goes_on, goes_on_for_ever, ends };
     [[nodiscard]] static WithoutTarget without_target(const Error& error);
@@ -103,6 +127,8 @@ public:
     void show_behind(std::size_t bytes);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
     void drop_reached();
+    // Ends the session that steer() has left. That may wait for a request of another thread.
+    void cut_paused();
     // After join(): stores in the record of the target that it is in sync. Returns whether it is
     // stored, or never will be.
     [[nodiscard]] bool record_in_sync();
@@ -163,12 +189,15 @@ private:
     // of rpmem_close().
     [[nodiscard]] std::string limit() const;
     [[nodiscard]] bool is_away() const {
-        return state_ == State::away || state_ == State::catching_up;
+        return state_ == State::away || state_ == State::catching_up || state_ == State::paused;
     }
     void set_failed(Error error);
     void give_up(Error error);
     // Whether go_on_alone() was called. Locks mutex_.
     [[nodiscard]] bool goes_on_alone();
+    [[nodiscard]] Result<> pause();
+    [[nodiscard]] Result<> resume();
+    [[nodiscard]] bool is_paused();
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
@@ -199,8 +228,10 @@ private:
     std::condition_variable changed_;
     State state_ = State::connected;
     std::shared_ptr<Connection> current_;
-    std::optional<Error> failure_;        // the reason of State::failed and away
-    Leave leave_;                         // empty before go_on_alone()
+    std::optional<Error> failure_;        // the reason of State::failed, away and paused
+    std::optional<Alone> alone_;          // nothing before go_on_alone()
+    bool is_closing_ = false;             // see refuse_steering()
+    bool must_cut_ = false;               // see cut_paused()
     std::shared_ptr<Connection> reached_; // the session that catches up
     // When a daemon for this pool was last known to run: at the loss, or at the last login.
     Clock::time_point last_contact_;
@@ -216,5 +247,9 @@ private:
 
 // A LinkThread::Round that calls Link::beat() for each link.
 void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
+// The same, and then serves the requests that CONTROL has received. The last round of the thread
+// stops CONTROL.
+void beat_and_serve(std::span<Link* const> links, std::unique_lock<std::mutex>& lock,
+                    ControlServer& control) noexcept;
 
 } // namespace rpmem::initiator

@@ -16,14 +16,14 @@ constexpr std::chrono::seconds daemon_end(2);
 
 } // namespace
 
-void Link::go_on_alone(Leave leave) {
+void Link::go_on_alone(Alone alone) {
     const std::lock_guard lock(mutex_);
-    leave_ = std::move(leave);
+    alone_ = std::move(alone);
 }
 
 bool Link::goes_on_alone() {
     const std::lock_guard lock(mutex_);
-    return leave_ != nullptr;
+    return alone_.has_value();
 }
 
 // A target that has a newer owner must not be replaced by a program that does not know of it, so
@@ -42,7 +42,7 @@ Link::WithoutTarget Link::without_target(const Error& error) {
 }
 
 void Link::give_up(Error error) {
-    const WithoutTarget next = leave_ ? without_target(error) : WithoutTarget::ends;
+    const WithoutTarget next = alone_ ? without_target(error) : WithoutTarget::ends;
     if (next == WithoutTarget::ends)
         return set_failed(std::move(error));
     has_failed_ = next == WithoutTarget::goes_on_for_ever;
@@ -51,7 +51,7 @@ void Link::give_up(Error error) {
     last_contact_ = Clock::now();
     put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
-    leave_(*failure_, has_failed_);
+    alone_->leave(*failure_, has_failed_);
     changed_.notify_all();
 }
 
@@ -80,7 +80,7 @@ void Link::note_contact() {
 
 void Link::show_catching_up() {
     const std::lock_guard lock(mutex_);
-    if (is_away())
+    if (state_ == State::away)
         set_state(State::catching_up);
 }
 
@@ -105,7 +105,7 @@ void Link::drop_reached() {
     const auto dropped = std::move(reached_);
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
-    if (is_away())
+    if (state_ == State::catching_up)
         set_state(State::away);
     lock.unlock(); // to destroy a connection takes time
     if (dropped)

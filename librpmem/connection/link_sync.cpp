@@ -8,6 +8,7 @@
 //   reconnecting   away
 //   away           away, or failed after note_attempt() with IS_FINAL
 //   catching_up    catching_up
+//   paused         paused
 //   failed         failed
 #include "librpmem/connection/link.hpp"
 
@@ -38,7 +39,7 @@ SyncState Link::sync_state() const {
     switch (state_) {
     case State::connected:
         if (const auto loss = unnoticed_loss()) {
-            const bool is_final = leave_ ? without_target(*loss) != WithoutTarget::goes_on
+            const bool is_final = alone_ ? without_target(*loss) != WithoutTarget::goes_on
                                          : !may_replace(*current_, *loss);
             return is_final ? SyncState::failed : SyncState::away;
         }
@@ -47,6 +48,8 @@ SyncState Link::sync_state() const {
         return has_failed_ ? SyncState::failed : SyncState::away;
     case State::catching_up:
         return SyncState::catching_up;
+    case State::paused:
+        return SyncState::paused;
     case State::failed:
         return SyncState::failed;
     case State::reconnecting:

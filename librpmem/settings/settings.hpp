@@ -66,6 +66,8 @@ struct Settings {
     std::string stats_dir; // ignored, with a warning
     // Not a row: $XDG_STATE_HOME, or its default below $HOME. Empty if there is neither.
     std::string state_home;
+    // Not a row: $XDG_RUNTIME_DIR. Empty if it is not set, or not an absolute path.
+    std::string runtime_dir;
 
     std::vector<std::string> warnings; // one line for each value that has no effect
 };
