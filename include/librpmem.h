@@ -241,7 +241,7 @@ enum rpmem_sync_state {
     RPMEM_REPLICA_AWAY,        /* the session is lost, and may be replaced */
     RPMEM_REPLICA_CATCHING_UP, /* the target is sent what it lacks */
     RPMEM_REPLICA_FAILED,      /* it does not become in sync before the pool is opened again */
-    RPMEM_REPLICA_PAUSED       /* reserved: this version does not return it */
+    RPMEM_REPLICA_PAUSED       /* an operator has paused it (rpmemctl pause) */
 };
 
 struct rpmem_replica_state_info {

@@ -114,7 +114,7 @@ enum class ReplicaState : std::uint32_t {
     away = RPMEM_REPLICA_AWAY,
     catching_up = RPMEM_REPLICA_CATCHING_UP,
     failed = RPMEM_REPLICA_FAILED, // final until the pool is opened again
-    paused = RPMEM_REPLICA_PAUSED  // reserved
+    paused = RPMEM_REPLICA_PAUSED
 };
 
 struct ReplicaStatus {

@@ -7,7 +7,7 @@
 
 namespace rpmem::initiator {
 
-enum class SyncState { in_sync, away, catching_up, failed };
+enum class SyncState { in_sync, away, catching_up, failed, paused };
 
 struct ReplicaReport {
     SyncState state = SyncState::in_sync;
