@@ -193,7 +193,10 @@ int Equalizer::compare(FrameLane& lane) {
     sender_.clear_failure();
     if (must_compare() && compared_ == 0) {
         began_ = logged_ = Clock::now();
-        log_.info("{}: comparing {} with the replica", name_, amount(differing_.blocks()));
+        look_for_holes();
+        log_.info("{}: comparing {} with the replica, of which {} may have data here", name_,
+                  amount(differing_.blocks()),
+                  amount(data_.blocks.blocks() > 0 ? data_.blocks.count() : differing_.blocks()));
     }
     if (const int code = read_run_id(lane))
         return code;
@@ -205,6 +208,18 @@ int Equalizer::compare(FrameLane& lane) {
             return code;
     }
     return 0;
+}
+
+// Without an answer, all blocks are read.
+void Equalizer::look_for_holes() {
+    auto data = within(file_timeout_, [memory = memory_] { return find_local_data(memory); });
+    data_ = data ? std::move(*data) : LocalData();
+}
+
+// A store after the look has a call of its own, which waits for the comparison.
+bool Equalizer::is_hole(std::size_t block) const {
+    return block < data_.blocks.blocks() && data_.blocks.next(block) != block &&
+           (block + 1) * digest_block <= memory_.size();
 }
 
 // The target keeps the header itself, so the digest of the first block differs always.
@@ -228,16 +243,23 @@ int Equalizer::compare_blocks(FrameLane& lane, std::size_t count) {
     const std::size_t length = std::min(count * digest_block, memory_.size() - offset);
     if (const int code = lane.digests(theirs, offset, length))
         return code;
+    bool was_read = false;
     for (const wire::BlockDigest& digest : theirs) {
-        const std::span<std::byte> copy = sender_.copy(compared_, 0);
-        if (copy.empty())
-            return 0;
-        wire::BlockDigest ours{};
-        wire::digest_blocks(copy, {&ours, 1});
+        wire::BlockDigest ours = wire::digest_of_zeros();
+        if (!is_hole(compared_)) {
+            const std::span<std::byte> copy = sender_.copy(compared_, 0);
+            if (copy.empty())
+                return 0;
+            wire::digest_blocks(copy, {&ours, 1});
+            was_read = true;
+        }
         if (ours != digest)
             differing_.mark(compared_ * digest_block, 1);
         ++compared_;
     }
+    // Otherwise the whole pool would be in the page tables of this process.
+    if (was_read)
+        data_.drop(memory_.subspan(offset, length));
     return 0;
 }
 
@@ -283,6 +305,7 @@ void Equalizer::finish() {
     }
     sender_.release();
     differing_ = {};
+    data_ = {};
     set_state(State::done);
 }
 

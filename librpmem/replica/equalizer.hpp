@@ -18,6 +18,7 @@
 #include "librpmem/replica/block_map.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/initiator_record.hpp"
+#include "librpmem/replica/local_data.hpp"
 #include "librpmem/replica/local_files.hpp"
 #include "librpmem/replica/pool_image.hpp"
 #include "librpmem/settings/settings.hpp"
@@ -117,6 +118,8 @@ private:
     [[nodiscard]] bool maps_pool_file(std::span<const std::byte> memory) const;
     [[nodiscard]] std::string why_not_alone() const;
     void log_progress(const char* what, std::size_t done);
+    void look_for_holes();
+    [[nodiscard]] bool is_hole(std::size_t block) const;
 
     std::span<std::byte> memory_;
     std::size_t first_writable_;
@@ -141,6 +144,7 @@ private:
     std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
+    LocalData data_;           // without blocks if nothing is known
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks
     std::optional<std::uint64_t> run_id_of_replica_;
