@@ -15,7 +15,8 @@ namespace rpmem::initiator {
 // program stores. So while this function runs, SIGBUS and SIGSEGV have a handler of the library. It
 // handles only faults of this thread in SOURCE. All others are passed to the handler that the
 // application had, on the same stack and with the same signal mask, or have their default action.
-// Afterwards the application's handler is back. One that it installs meanwhile is left in place.
+// Afterwards the application's handler is back. One that it installs meanwhile is left in place,
+// and gets the faults of this load, too.
 [[nodiscard]] std::optional<std::size_t> load_words_guarded(std::byte* destination,
                                                             std::span<std::byte> source);
 
