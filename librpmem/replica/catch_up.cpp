@@ -255,11 +255,12 @@ void CatchUp::distrust_map(const char* why) {
 // Marks each block that differs. Block 0 is sent in any case, because its digest tells nothing.
 Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
     BlockMap& map = replica_.map();
+    const LocalData data = look_for_data(terms_.memory, settings_.connect_timeout);
     map.mark(0, 1);
     for (std::size_t compared = 1; compared < map.blocks();) {
         if (is_stopping())
             return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
-        if (const int code = compare_next(lane, sender_, terms_.memory.size(), compared, map))
+        if (const int code = compare_next(lane, sender_, {terms_.memory, data}, compared, map))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());

@@ -18,6 +18,7 @@
 #include "librpmem/replica/block_map.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/initiator_record.hpp"
+#include "librpmem/replica/local_data.hpp"
 #include "librpmem/replica/local_files.hpp"
 #include "librpmem/replica/pool_image.hpp"
 #include "librpmem/settings/settings.hpp"
@@ -152,6 +153,7 @@ private:
     std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
+    LocalData data_;           // without blocks if nothing is known
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks
     std::optional<std::uint64_t> run_id_of_replica_;

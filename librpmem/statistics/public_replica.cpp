@@ -16,6 +16,8 @@ std::uint32_t number_of(SyncState state) {
         return RPMEM_REPLICA_AWAY;
     case SyncState::catching_up:
         return RPMEM_REPLICA_CATCHING_UP;
+    case SyncState::paused:
+        return RPMEM_REPLICA_PAUSED;
     case SyncState::failed:
         break;
     }
