@@ -18,6 +18,9 @@ public:
     // fail_next() makes the next sync of the pool fail. slow_next() makes it take TIME.
     void fail_next() { fails_next_ = true; }
     void slow_next(Time time) { next_takes_ = time; }
+    // While it is full, files do not grow and attributes cannot be set.
+    void fill(bool is_full) { is_full_ = is_full; }
+    [[nodiscard]] bool is_full() const { return is_full_; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
     // When the last slow sync ended or will end.
     [[nodiscard]] Time slow_until() const { return slow_until_; }
@@ -68,6 +71,7 @@ private:
     Time next_takes_ = 0;
     Time slow_until_ = 0;
     bool fails_next_ = false;
+    bool is_full_ = false;
     bool has_failed_ = false;
     std::map<const Process*, Time> busy_until_;
 };
