@@ -114,7 +114,6 @@ void Model::promised(unsigned lane) {
     for (const Range& range : pending_[lane]) {
         for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
             promised_[i] = flushed_[i];
-        for_each_word(range, [this](std::size_t word) { is_under_way_[word] = false; });
         has_promises_ = true;
     }
     pending_[lane].clear();
@@ -135,9 +134,13 @@ void Model::check_promises() {
 void Model::program_has_died() {
     for (std::vector<Range>& pending : pending_)
         pending.clear();
+    flushed_ = acknowledged_; // the replica may be behind
 }
 
 void Model::restore(std::span<const std::byte> older) {
+    // The pool may get a mixture of newer bytes and those that are stored from now on.
+    sends_blocks_ = true;
+    is_unknown_.assign(words, true);
     if (newest_memory_.empty())
         newest_memory_.assign(memory_.begin(), memory_.end());
     std::ranges::copy(older, memory_.begin());

@@ -47,7 +47,7 @@ public:
 
     void program_begins(const Process& program) {
         program_ = &program;
-        may_leave_ = is_away_ = false;
+        may_leave_ = is_away_ = closes_ = false;
         reached_ = nullptr;
         marked_ = {};
     }
@@ -64,6 +64,8 @@ public:
     // Call it when the part was replaced by an older one.
     void replaced() { is_replaced_ = true; }
 
+    // The program closes its pool. If only the answer to its request is lost, the pool is closed.
+    void closes() { closes_ = true; }
     void pass(Moment moment) { passes_(moment); }
     void allows_leaving() {
         may_leave_ = true;
@@ -73,7 +75,7 @@ public:
         if (!is_away_)
             ++absences_;
         is_away_ = true;
-        check_record(true);
+        check_record(!closes_);
         pass(Moment::leaves);
     }
     void marked(unsigned lane) { marked_[lane] = joins_ + 1; }
@@ -125,6 +127,7 @@ private:
     const Process* program_ = nullptr;
     bool may_leave_ = false;
     bool is_away_ = false;
+    bool closes_ = false;
     bool is_replaced_ = false;
     unsigned joins_ = 0;
     unsigned absences_ = 0;

@@ -104,6 +104,10 @@ public:
             silence.noticed = world_.now();
     }
 
+    // Call it when a call has returned 0 without the target. The lane has nothing to send then.
+    void promised(unsigned lane) {
+        std::fill_n(place_of(first_place + std::size_t{lane} * region_size), region_size, false);
+    }
     // Call it when the program is dead, before another one starts.
     void program_has_died() { std::ranges::fill(owed_, std::uint8_t{0}); }
 

@@ -171,10 +171,10 @@ private:
         acknowledged(lane);
     }
     void acknowledged(unsigned lane) {
-        if (alone_.is_promise(lane))
-            model_.promised(lane);
-        else
-            model_.acknowledged(lane);
+        if (!alone_.is_promise(lane))
+            return model_.acknowledged(lane);
+        model_.promised(lane);
+        watch_.promised(lane);
     }
     void drain(unsigned lane) {
         if (call("rpmem_drain", watch_.has_unacknowledged(lane),
@@ -190,6 +190,7 @@ private:
     }
     void close() {
         tell_of_close();
+        alone_.closes();
         const bool is_closed = call("rpmem_close", true, [&] { return pool_->close(); });
         if (!is_closed || alone_.is_away())
             return;

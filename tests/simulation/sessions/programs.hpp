@@ -12,10 +12,10 @@ namespace rpmem::simulation::sessions {
 class Programs {
 public:
     Programs(Machine& machine, const Plan& plan, Model& model, CallWatch& watch, AloneWatch& alone,
-             std::span<std::byte> memory, Log log, Judge judge)
+             std::span<std::byte> memory, Log log, Judge judge, std::function<void()> begins)
         : machine_(machine), world_(machine.world()), plan_(plan), model_(model), watch_(watch),
           alone_(alone), files_(world_, plan.alone.lacks_record), memory_(memory),
-          log_(std::move(log)), judge_(std::move(judge)) {}
+          log_(std::move(log)), judge_(std::move(judge)), begins_(std::move(begins)) {}
     Programs(const Programs&) = delete;
     Programs& operator=(const Programs&) = delete;
 
@@ -24,6 +24,7 @@ public:
         clients_.push_back(std::make_unique<Client>(world_, plan_, model_, watch_, alone_, memory_,
                                                     log_, judge_));
         alone_.program_begins(*process_);
+        begins_();
         world_.start("program", process_, [this, client = clients_.back().get(), own = process_] {
             client->run();
             machine_.end(*own);
@@ -86,6 +87,7 @@ private:
     std::span<std::byte> memory_;
     Log log_;
     Judge judge_;
+    std::function<void()> begins_; // is called when a program begins
     std::vector<std::unique_ptr<Client>> clients_;
     Process* process_ = nullptr;
     std::vector<std::byte> backup_;

@@ -29,7 +29,8 @@ public:
           alone_(world_, plan_, model_, target_, [this](Moment moment) { pass(moment); }),
           connections_(world_, plan_),
           programs_(machine_, plan_, model_, watch_, alone_, arena.memory(), log_,
-                    [this](const CallEnd& end) { return judge(end); }),
+                    [this](const CallEnd& end) { return judge(end); },
+                    [this] { verdict_.program_begins(); }),
           intruder_(machine_, plan_, log_) {
         running = this;
         system_.become_current();
@@ -211,6 +212,7 @@ private:
                         .toward_target = true});
             if (!is_older)
                 return;
+            troubles().is_restored = true;
             troubles().restored_at = std::min(troubles().restored_at, world_.now());
             target_.restore(*backup, world_.random());
             model_.replaced();
@@ -248,7 +250,7 @@ private:
                 ++outcome_.takeovers;
                 if (programs_.has_opened())
                     troubles().taken_at = std::min(troubles().taken_at, world_.now());
-                if (!as_it_is && troubles().restored_at == never && model_.has_promises())
+                if (!as_it_is && !troubles().is_restored && model_.has_promises())
                     world_.find("another initiator has opened a replica that lacks calls");
             },
             [this] { troubles().last = std::max(troubles().last, world_.now()); });
@@ -277,7 +279,7 @@ private:
         model_.check_power_cut();
         model_.check_not_passed();
         alone_.check_record();
-        if (troubles().restored_at == never && !intruder_.check(target_.durable()))
+        if (!troubles().is_restored && !intruder_.check(target_.durable()))
             world_.find("bytes of another initiator were overwritten");
         check_last_open();
     }
@@ -285,7 +287,7 @@ private:
     void check_last_open() {
         const auto& error = programs_.open_error();
         if (error && error->code == ESTALE && !troubles().another_asked &&
-            troubles().restored_at == never && !programs_.has_older_memory() &&
+            !troubles().is_restored && !programs_.has_older_memory() &&
             !plan_.alone.lacks_record)
             world_.find("a program does not get its own pool: " + error->text);
     }

@@ -20,8 +20,10 @@ struct Troubles {
     bool has_silence = false;   // connections are half open
     bool another_asked = false; // another initiator requested the pool and may have it
     bool is_refused = false;    // state-dir cannot be used
-    Time taken_at = never;      // when another initiator had the pool
-    Time restored_at = never;   // when the part became an older one
+    bool is_restored = false;   // the part became an older one
+    // Since the present program began.
+    Time taken_at = never;    // when another initiator had the pool
+    Time restored_at = never; // when the part became an older one
     bool disk_was_full = false;
 };
 
@@ -43,6 +45,7 @@ public:
 
     Troubles troubles;
 
+    void program_begins() { troubles.taken_at = troubles.restored_at = never; }
     // Returns why the call may not end like this, or an empty string if it may.
     [[nodiscard]] std::string judge(const CallEnd& end) {
         opened_at_ = std::min(opened_at_, end.call.began);
@@ -121,7 +124,7 @@ private:
         if (end.may_leave)
             return judge_error_alone(end);
         if (disk_.has_failed() || reconnecting == 0 || troubles.another_asked ||
-            troubles.restored_at != never || troubles.disk_was_full)
+            troubles.is_restored || troubles.disk_was_full)
             return {};
         if (troubles.is_refused && end.error->code == EACCES)
             return {};
@@ -148,7 +151,7 @@ private:
     [[nodiscard]] std::string judge_error_alone(const CallEnd& end) const {
         if (end.error->code == ENOTCONN && end.name == "rpmem_read" && end.was_away)
             return {};
-        if (troubles.another_asked || troubles.restored_at != never)
+        if (troubles.another_asked || troubles.is_restored)
             return {};
         return fmt::format("failed with {}, though the program may go on alone",
                            strerror(end.error->code));
