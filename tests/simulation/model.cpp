@@ -38,10 +38,9 @@ Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<
     : world_(world), lanes_(lanes), pool_(pool), durable_(durable),
       own_memory_(memory.empty() ? pool_size : 0),
       memory_(memory.empty() ? std::span(own_memory_) : memory), promised_(pool_size),
-      flushed_(pool_size),
-      acknowledged_(pool_size), versions_(max_lanes), pending_(max_lanes), newest_(pool_size),
-      is_passed_(pool_size), passed_(max_lanes), words_seen_(places), is_under_way_(words),
-      is_unknown_(words) {
+      flushed_(pool_size), acknowledged_(pool_size), versions_(max_lanes), pending_(max_lanes),
+      newest_(pool_size), is_passed_(pool_size), passed_(max_lanes), words_seen_(places),
+      is_under_way_(words), is_unknown_(words) {
     std::ranges::transform(salts, memory_.begin(),
                            [](std::uint8_t salt) { return std::byte{salt}; });
     std::ranges::copy(memory_, pool_.begin());
@@ -76,12 +75,21 @@ bool Model::store(unsigned lane, const Range& range) {
 }
 
 void Model::passed(unsigned lane, const Range& range) {
-    std::fill_n(is_passed_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length, true);
+    std::fill_n(is_passed_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length,
+                std::uint8_t{1});
     passed_[lane].push_back(range);
 }
 
 void Model::check_not_passed() {
     if (sends_blocks_)
+        return;
+    // There is no branch, so that the compiler can vectorise the loop.
+    std::uint8_t wrong = 0;
+    for (std::size_t i = 0; i < lanes_ * region_size; ++i) {
+        const bool is_newer = version_of(pool_[i], i) > newest_[i];
+        wrong = static_cast<std::uint8_t>(wrong | (is_newer & (is_passed_[i] == 0) ? 1 : 0));
+    }
+    if (wrong == 0)
         return;
     for (std::size_t i = 0; i < lanes_ * region_size; ++i)
         if (!is_passed_[i] && version_of(pool_[i], i) > newest_[i])
@@ -201,8 +209,7 @@ void Model::check(std::span<const std::byte> bytes, std::span<const std::uint8_t
         return;
     std::size_t i = 0;
     while (version_of(bytes[i], range.offset + i) >= oldest[i] &&
-           version_of(bytes[i], range.offset + i) <=
-               version_of(newest[i], range.offset + i))
+           version_of(bytes[i], range.offset + i) <= version_of(newest[i], range.offset + i))
         ++i;
     const std::size_t place = range.offset + i;
     world_.find(

@@ -80,14 +80,14 @@ private:
     std::span<std::byte> durable_;
     std::vector<std::byte> own_memory_;
     std::span<std::byte> memory_;
-    std::vector<std::byte> newest_memory_; // empty unless MEMORY was restored
-    std::vector<std::uint8_t> promised_;   // version, by byte of the pool
+    std::vector<std::byte> newest_memory_;    // empty unless MEMORY was restored
+    std::vector<std::uint8_t> promised_;      // version, by byte of the pool
     std::vector<std::uint8_t> flushed_;       // version, by byte of the pool
     std::vector<std::uint8_t> acknowledged_;  // version, by byte of the pool
     std::vector<std::uint8_t> versions_;      // version of the last store, by lane
     std::vector<std::vector<Range>> pending_; // flushed and not acknowledged, by lane
     std::vector<std::uint8_t> newest_; // allowed in the pool for bytes that are not passed, by byte
-    std::vector<bool> is_passed_;      // by byte
+    std::vector<std::uint8_t> is_passed_;    // by byte
     std::vector<std::vector<Range>> passed_; // by lane
     // Hashes of all values that each aligned word had in the application's memory. A word that was
     // stored again before its acknowledgement is unknown: the target may have a mixture.

@@ -25,7 +25,7 @@ void may_be_preempted() {
         return;
     World& world = watch->world();
     Random& random = world.random();
-    if (!random.chance(8))
+    if (!random.chance(12))
         return;
     if (random.chance(50))
         world.yield();
@@ -56,10 +56,9 @@ CloseGate real_close_gate __asm__(
 CloseGate watched_close_gate __asm__(
     "__wrap__ZN5rpmem9initiator7Replica10close_gateENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
 bool watched_close_gate(Replica* replica, std::chrono::milliseconds time) {
-    const bool is_closed =
-        has_no_gate()
-            ? replica->change(initiator::ReplicaState::catching_up, initiator::ReplicaState::joining)
-            : real_close_gate(replica, time);
+    const bool is_closed = has_no_gate() ? replica->change(initiator::ReplicaState::catching_up,
+                                                           initiator::ReplicaState::joining)
+                                         : real_close_gate(replica, time);
     AloneWatch* const watch = AloneWatch::of_program();
     if (!watch || !is_closed)
         return is_closed;
@@ -105,9 +104,10 @@ bool watched_join(Link* link, const std::shared_ptr<Connection>& connection,
 }
 
 using GoOn = void(Link*, Link::Leave);
-GoOn real_go_on __asm__("__real__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
-GoOn watched_go_on
-    __asm__("__wrap__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
+GoOn real_go_on __asm__(
+    "__real__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
+GoOn watched_go_on __asm__(
+    "__wrap__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
 void watched_go_on(Link* link, Link::Leave leave) {
     if (AloneWatch* const watch = AloneWatch::of_program())
         watch->allows_leaving();
@@ -124,10 +124,10 @@ void watched_leave(CatchUp* catch_up, const Error& why, bool has_failed) {
 }
 
 using SetState = Result<>(Session*, wire::ReplicaState);
-SetState real_set_state
-    __asm__("__real__ZN5rpmem9initiator7Session17set_replica_stateENS_4wire12ReplicaStateE");
-SetState watched_set_state
-    __asm__("__wrap__ZN5rpmem9initiator7Session17set_replica_stateENS_4wire12ReplicaStateE");
+SetState real_set_state __asm__(
+    "__real__ZN5rpmem9initiator7Session17set_replica_stateENS_4wire12ReplicaStateE");
+SetState watched_set_state __asm__(
+    "__wrap__ZN5rpmem9initiator7Session17set_replica_stateENS_4wire12ReplicaStateE");
 Result<> watched_set_state(Session* session, wire::ReplicaState next) {
     AloneWatch* const watch = AloneWatch::of_program();
     if (watch && next == wire::ReplicaState::in_sync)
@@ -136,10 +136,10 @@ Result<> watched_set_state(Session* session, wire::ReplicaState next) {
 }
 
 using Store = Result<>(target::Registration*, target::ReplicaState);
-Store real_store
-    __asm__("__real__ZN5rpmem6target12Registration17set_replica_stateENS0_12ReplicaStateE");
-Store watched_store
-    __asm__("__wrap__ZN5rpmem6target12Registration17set_replica_stateENS0_12ReplicaStateE");
+Store real_store __asm__(
+    "__real__ZN5rpmem6target12Registration17set_replica_stateENS0_12ReplicaStateE");
+Store watched_store __asm__(
+    "__wrap__ZN5rpmem6target12Registration17set_replica_stateENS0_12ReplicaStateE");
 Result<> watched_store(target::Registration* registration, target::ReplicaState next) {
     if (AloneWatch* const watch = AloneWatch::of_target())
         watch->pass(Moment::stores_state);

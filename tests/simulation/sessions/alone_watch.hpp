@@ -61,6 +61,9 @@ public:
     // What has happened so far.
     [[nodiscard]] unsigned joins() const { return joins_; }
     [[nodiscard]] unsigned absences() const { return absences_; }
+    [[nodiscard]] Time joined_at() const { return joined_at_; }
+    // Whether a session is open in which the replica catches up.
+    [[nodiscard]] bool is_catching_up() const { return reached_ != nullptr; }
     // Call it when the part was replaced by an older one.
     void replaced() { is_replaced_ = true; }
 
@@ -88,6 +91,7 @@ public:
     [[nodiscard]] initiator::Session* reached_session() const { return reached_; }
     void joined() {
         ++joins_;
+        joined_at_ = world_.now();
         is_away_ = false;
         drops_reached();
         model_.check_promises();
@@ -131,6 +135,7 @@ private:
     bool is_replaced_ = false;
     unsigned joins_ = 0;
     unsigned absences_ = 0;
+    Time joined_at_ = 0; // the last time
     initiator::Session* reached_ = nullptr;
     std::array<unsigned, max_lanes> marked_{}; // joins_ + 1 at the last mark, by lane
 };

@@ -74,9 +74,8 @@ public:
     }
     // Returns whether bytes of the lane were passed to a call and are not known to be durable.
     [[nodiscard]] bool has_unacknowledged(unsigned lane) const {
-        const auto first =
-            owed_.begin() +
-            static_cast<std::ptrdiff_t>(first_place + std::size_t{lane} * region_size);
+        const auto first = owed_.begin() + static_cast<std::ptrdiff_t>(
+                                               first_place + std::size_t{lane} * region_size);
         return std::find(first, first + region_size, true) != first + region_size;
     }
 

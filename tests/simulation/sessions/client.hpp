@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated program with an open pool: one process. Its threads store and call the real library. Each result
-// is checked against the model, and against the faults that have happened so far.
+// A simulated program with an open pool: one process. Its threads store and call the real library.
+// Each result is checked against the model, and against the faults that have happened so far.
 #pragma once
 
 #include "librpmem/connection/link_thread.hpp"
@@ -76,6 +76,7 @@ public:
 
 private:
     static constexpr unsigned max_tries_to_open = 40;
+    static constexpr unsigned max_hurried = 60; // steps while the replica catches up
 
     Result<std::unique_ptr<initiator::Pool>> open(initiator::LinkThread& heartbeats) {
         const initiator::PoolArguments arguments{.target = "127.0.0.1",
@@ -112,10 +113,18 @@ private:
         const std::size_t length = 1 + random.below(most);
         return {lane * region_size + random.below(region_size - length + 1), length};
     }
+    // Most races need a call at the same time as a message of the thread that catches up.
+    [[nodiscard]] Time hurried_pause() const {
+        return 2 * plan_.conditions.delay + 50 * microsecond;
+    }
     void use(unsigned application) {
-        for (unsigned i = 0; i < plan_.steps && !world_.is_in_vacuum() && !has_failed_; ++i) {
-            if (plan_.max_pause > 0)
-                world_.sleep(world_.random().below(plan_.max_pause));
+        unsigned hurried = 0;
+        for (unsigned i = 0; i < plan_.steps + hurried && !world_.is_in_vacuum() && !has_failed_;
+             ++i) {
+            const bool hurries = alone_.is_catching_up() && hurried < max_hurried;
+            hurried += hurries ? 1 : 0;
+            if (const Time pause = hurries ? hurried_pause() : plan_.max_pause; pause > 0)
+                world_.sleep(world_.random().below(pause));
             if (world_.is_in_vacuum())
                 return;
             step(any_lane(application));
@@ -214,7 +223,8 @@ private:
                                             .error = result ? nullptr : &result.error(),
                                             .needs_target = needs_target,
                                             .may_leave = alone_.may_leave(),
-                                            .was_away = was_away || absences != alone_.absences()});
+                                            .was_away = was_away || absences != alone_.absences(),
+                                            .joined_at = alone_.joined_at()});
         if (!verdict.empty())
             world_.find(fmt::format("{} {}{}", name, verdict,
                                     result ? "" : "; its error: " + result.error().text));

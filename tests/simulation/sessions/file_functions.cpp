@@ -233,7 +233,8 @@ STANDS_FOR(int, fsync, int fd) {
     const auto file = machine->system().file(fd);
     const auto attributes = file ? file->node->attributes : std::map<std::string, std::string>();
     const int code = sync_all(*machine, fd);
-    if (code == 0 && !rpmem::simulation::sessions::leaves_attributes()) // fdatasync(2) does not sync attributes
+    if (code == 0 &&
+        !rpmem::simulation::sessions::leaves_attributes()) // fdatasync(2) does not sync attributes
         file->node->durable_attributes = attributes;
     return to_errno(-code);
 }

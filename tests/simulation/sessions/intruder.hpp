@@ -34,9 +34,8 @@ public:
     }
     // Returns whether the durable bytes of POOL are those that it has written last.
     [[nodiscard]] bool check(std::span<const std::byte> pool) const {
-        return !has_written_ ||
-               std::ranges::all_of(pool.subspan(place, size),
-                                   [](std::byte byte) { return byte == written; });
+        return !has_written_ || std::ranges::all_of(pool.subspan(place, size),
+                                                    [](std::byte byte) { return byte == written; });
     }
 
 private:
@@ -48,17 +47,16 @@ private:
         std::vector<std::byte> memory(used_size, written);
         initiator::Settings settings = settings_of(plan_);
         settings.on_loss = initiator::OnLoss::fail;
-        settings.equalize =
-            as_it_is ? initiator::Equalize::no : initiator::Equalize::automatic;
+        settings.equalize = as_it_is ? initiator::Equalize::no : initiator::Equalize::automatic;
         initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
-        const auto opened = initiator::Pool::open({.target = "127.0.0.1",
-                                                   .pool_set = world_.random().one_of(pool_sets),
-                                                   .address = memory.data(),
-                                                   .size = memory.size(),
-                                                   .lanes = 1,
-                                                   .command = "rpmemd"},
-                                                  nullptr, settings,
-                                                  {.log = log_, .heartbeats = &heartbeats});
+        const auto opened =
+            initiator::Pool::open({.target = "127.0.0.1",
+                                   .pool_set = world_.random().one_of(pool_sets),
+                                   .address = memory.data(),
+                                   .size = memory.size(),
+                                   .lanes = 1,
+                                   .command = "rpmemd"},
+                                  nullptr, settings, {.log = log_, .heartbeats = &heartbeats});
         if (!opened || world_.is_in_vacuum())
             return;
         world_.note("another initiator has the pool");

@@ -50,10 +50,10 @@ Result<std::optional<InitiatorRecord>> read_record(const InitiatorRecordFile* fi
 }
 
 using Write = Result<>(const InitiatorRecordFile*, const InitiatorRecord&);
-Write real_write
-    __asm__("__real__ZNK5rpmem9initiator19InitiatorRecordFile5writeERKNS0_15InitiatorRecordE");
-Write write_record
-    __asm__("__wrap__ZNK5rpmem9initiator19InitiatorRecordFile5writeERKNS0_15InitiatorRecordE");
+Write real_write __asm__(
+    "__real__ZNK5rpmem9initiator19InitiatorRecordFile5writeERKNS0_15InitiatorRecordE");
+Write write_record __asm__(
+    "__wrap__ZNK5rpmem9initiator19InitiatorRecordFile5writeERKNS0_15InitiatorRecordE");
 Result<> write_record(const InitiatorRecordFile* file, const InitiatorRecord& record) {
     LocalMachine* const machine = LocalMachine::current();
     if (!machine)

@@ -40,9 +40,9 @@ enum class Fault {
     lost_state,     // state-dir is removed
     no_state,       // state-dir cannot be used for a while
     // Only for a program that goes on alone (RPMEM_ON_LOSS=alone).
-    crash,         // SIGKILL to the program, which starts again later
-    older_memory,  // a crash, and the program starts again with a backup of its memory
-    full_disk,     // for a while the target cannot store records
+    crash,        // SIGKILL to the program, which starts again later
+    older_memory, // a crash, and the program starts again with a backup of its memory
+    full_disk,    // for a while the target cannot store records
     count,
 };
 inline constexpr auto first_of_alone = Fault::crash;
@@ -79,11 +79,26 @@ enum class Planted {
     count,
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count)> planted_names{
-    "none",           "replay-misses-lane",  "replay-drops-last", "ack-of-other-generation",
-    "stale-ack",      "exchanged-lanes",     "no-fence",          "old-heartbeat",
-    "no-incarnation", "close-without-drain", "hidden-loss",       "no-bound",
-    "claim-by-path",  "no-inode-generation", "tested-mark",       "late-clear",
-    "owed-not-marked", "no-gate",            "early-record",      "push-unproved",
+    "none",
+    "replay-misses-lane",
+    "replay-drops-last",
+    "ack-of-other-generation",
+    "stale-ack",
+    "exchanged-lanes",
+    "no-fence",
+    "old-heartbeat",
+    "no-incarnation",
+    "close-without-drain",
+    "hidden-loss",
+    "no-bound",
+    "claim-by-path",
+    "no-inode-generation",
+    "tested-mark",
+    "late-clear",
+    "owed-not-marked",
+    "no-gate",
+    "early-record",
+    "push-unproved",
     "unsynced-record"};
 
 struct PlannedFault {
@@ -136,7 +151,7 @@ struct Plan {
     std::vector<PlannedFault> faults;
 };
 
-inline constexpr unsigned alone_percent = 25; // of the seeds
+inline constexpr unsigned alone_percent = 40; // of the seeds
 inline constexpr std::array<Time, 4> delays{10 * microsecond, 200 * microsecond, millisecond,
                                             20 * millisecond};
 inline constexpr std::array<std::size_t, 3> capacities{4096, 16384, 80 * 1024};

@@ -105,9 +105,7 @@ void stores_state(bool stores) {
         --state.storing;
 }
 
-bool leaves_attributes() {
-    return state.planted == Planted::unsynced_record && state.storing > 0;
-}
+bool leaves_attributes() { return state.planted == Planted::unsynced_record && state.storing > 0; }
 
 bool tests_marks_first() { return state.planted == Planted::tested_mark; }
 
@@ -119,11 +117,10 @@ bool clears_marks_late(std::atomic<std::uint64_t>& word, std::uint64_t kept) {
 }
 
 void clear_late_marks() {
-    if (state.late_marks.empty())
-        return;
-    may_be_preempted();
-    for (const auto& [word, kept] : std::exchange(state.late_marks, {}))
+    for (const auto& [word, kept] : std::exchange(state.late_marks, {})) {
+        may_be_preempted();
         word->fetch_and(kept);
+    }
 }
 
 int planted_drain(FrameLane* lane) {

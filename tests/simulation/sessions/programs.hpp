@@ -21,8 +21,8 @@ public:
 
     void start() {
         process_ = &machine_.make_process("program");
-        clients_.push_back(std::make_unique<Client>(world_, plan_, model_, watch_, alone_, memory_,
-                                                    log_, judge_));
+        clients_.push_back(
+            std::make_unique<Client>(world_, plan_, model_, watch_, alone_, memory_, log_, judge_));
         alone_.program_begins(*process_);
         begins_();
         world_.start("program", process_, [this, client = clients_.back().get(), own = process_] {

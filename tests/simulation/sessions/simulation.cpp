@@ -27,10 +27,10 @@ public:
                    : Log()),
           watch_(world_), verdict_(world_, plan_, machine_.disk()),
           alone_(world_, plan_, model_, target_, [this](Moment moment) { pass(moment); }),
-          connections_(world_, plan_),
-          programs_(machine_, plan_, model_, watch_, alone_, arena.memory(), log_,
-                    [this](const CallEnd& end) { return judge(end); },
-                    [this] { verdict_.program_begins(); }),
+          connections_(world_, plan_), programs_(
+                                           machine_, plan_, model_, watch_, alone_, arena.memory(),
+                                           log_, [this](const CallEnd& end) { return judge(end); },
+                                           [this] { verdict_.program_begins(); }),
           intruder_(machine_, plan_, log_) {
         running = this;
         system_.become_current();
@@ -287,8 +287,7 @@ private:
     void check_last_open() {
         const auto& error = programs_.open_error();
         if (error && error->code == ESTALE && !troubles().another_asked &&
-            !troubles().is_restored && !programs_.has_older_memory() &&
-            !plan_.alone.lacks_record)
+            !troubles().is_restored && !programs_.has_older_memory() && !plan_.alone.lacks_record)
             world_.find("a program does not get its own pool: " + error->text);
     }
     [[nodiscard]] Troubles& troubles() { return verdict_.troubles; }

@@ -36,6 +36,7 @@ struct CallEnd {
     // Of a program with RPMEM_ON_LOSS=alone.
     bool may_leave = false; // it may go on without the target
     bool was_away = false;  // it has gone on without the target during the call
+    Time joined_at = 0;     // when its replica was in sync again, the last time
 };
 
 class Verdict {
@@ -86,8 +87,11 @@ private:
             all == 0 ? explanation : std::max({reconnecting / 3, min_try, 2 * silence.took});
         const Time latest = silence.since + noticing() + silence.stopped;
         const Time began = std::min(silence.noticed.value_or(latest), latest);
-        const Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack +
-                           (closes && end.may_leave ? end_of_thread() : 0);
+        Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack +
+                     (closes && end.may_leave ? end_of_thread() : 0);
+        // A call that waits for a join sends in that session, which may be lost, too.
+        if (end.was_away && end.joined_at > silence.since)
+            bound = std::max(bound, end.joined_at + noticing() + one_try + slack);
         if (silence.until <= bound)
             return {};
         return fmt::format("took {} ms without a newly acknowledged range, {} more than it may",
