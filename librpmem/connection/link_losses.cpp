@@ -35,7 +35,9 @@ Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, bool r
     // call fails at once.
     if ((recovers || bound.has_begun()) && error.kind == ErrorClass::resource_limit)
         error.kind = ErrorClass::link_lost;
-    if (may_replace(connection, error)) {
+    // A program that goes on alone gives up on the target when connection() finds the loss.
+    if (may_replace(connection, error) ||
+        (error.kind == ErrorClass::link_lost && goes_on_alone())) {
         const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
             Clock::now() - began - settings_.peer_timeout);
         bound.begin(times(), error.text, std::max(spent, std::chrono::milliseconds(0)));
