@@ -208,8 +208,9 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     auto next = try_or_give_up(*lost, loss, bound);
     lock.lock();
     if (state_ != State::reconnecting || current_ != lost)
-        return;                               // a call that waited has given up
-    if (!next && bound.has_ended_exactly()) { // the next call tries again
+        return; // a call that waited has given up
+    // Only the wait for the replica has ended. The next call tries again.
+    if (!next && bound.has_ended_exactly()) {
         set_state(State::connected);
         return changed_.notify_all();
     }
