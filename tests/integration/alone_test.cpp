@@ -4,9 +4,7 @@
 // The test fails if a call fails or waits longer while the target is away, if a byte is missing
 // from the part after the join, if a read returns local bytes, or if another initiator takes a
 // replica for good that lacks calls.
-#include "tests/integration/promised_time.hpp"
-
-#include <sys/xattr.h>
+#include "tests/integration/alone_pool.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,55 +14,6 @@
 
 namespace rpmem::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-class Alone : public PoolTest {
-protected:
-    Alone() : PoolTest(8, Memory::of_a_file) {}
-    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
-        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
-    }
-    RPMEMpool* filled(unsigned lanes = 1) {
-        RPMEMpool* const pool = created(lanes);
-        EXPECT_TRUE(succeeded(persist_all(pool)));
-        return pool;
-    }
-    // Kills the daemon. Nothing answers there until set_daemon().
-    void take_away() {
-        ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
-        ASSERT_TRUE(part_gets_unlocked(0));
-        set_command("echo closed for a while >&2; exit 127");
-    }
-    [[nodiscard]] bool record_says(const char* name) const {
-        std::array<char, 4096> value{};
-        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
-                             value.size() - 1),
-                  0);
-        const std::string text = value.data();
-        const std::size_t at = text.find(std::string("\"") + name + "\":");
-        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
-    }
-    // It follows the join.
-    [[nodiscard]] bool record_gets_in_sync() const {
-        for (int i = 0; i < 250 && record_says("catching_up_since"); ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        return !record_says("catching_up_since");
-    }
-    // Waits until reads are served again, which they are after the join. Nothing reports the join
-    // to the program.
-    static testing::AssertionResult joins(RPMEMpool* pool) {
-        std::byte byte{};
-        for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) {
-            if (rpmem_read(pool, &byte, header_size, 1, 0) == 0)
-                return testing::AssertionSuccess();
-            if (errno != ENOTCONN)
-                break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
-        return testing::AssertionFailure() << rpmem_errormsg();
-    }
-};
 
 TEST_F(Alone, CallsGoOnAndTheTargetCatchesUp) {
     RPMEMpool* const pool = filled();
@@ -267,108 +216,6 @@ TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     LocalPool other(local.size());
     EXPECT_TRUE(failed(open(other, 1), ESTALE, "it was catching up"));
-}
-
-// With an RPMEM_PEER_TIMEOUT of 1 s, a change of a part 3 s after the loss is not the daemon's.
-class AloneRestored : public Alone {};
-
-// The marks say nothing about bytes that were replaced meanwhile.
-TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
-    RPMEMpool* const pool = filled();
-    const std::string backup = read_file(directory() / "part0");
-    local.fill(21);
-    ASSERT_TRUE(succeeded(persist_all(pool)));
-    take_away();
-    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
-    std::fstream(directory() / "part0", std::ios::in | std::ios::out) << backup;
-    set_daemon("");
-    ASSERT_TRUE(joins(pool));
-    expect_replicated(header_size, local.size() - header_size);
-    EXPECT_TRUE(contains(library_log(), "its parts were changed while it was away"));
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-}
-
-TEST_F(AloneRestored, PartsThatNobodyHasChangedAreNotCompared) {
-    RPMEMpool* const pool = filled();
-    take_away();
-    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
-    set_daemon("");
-    ASSERT_TRUE(joins(pool));
-    EXPECT_FALSE(contains(library_log(), "its parts were changed"));
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-}
-
-// With an RPMEM_CATCH_UP_RATE of 1.5 MB/s, 8 MiB take 5.6 s.
-class AloneSlowly : public Alone {
-protected:
-    // Waits for at most 20 s.
-    [[nodiscard]] bool gets_inconsistent() const {
-        for (int i = 0; i < 1000 && !record_says("catching_up_since"); ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        return record_says("catching_up_since");
-    }
-};
-
-// Whoever finds the pool after a crash of both machines must know that it is no copy.
-TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
-    RPMEMpool* const pool = filled();
-    EXPECT_TRUE(record_says("alone_since"));
-    take_away();
-    local.fill(6);
-    EXPECT_TRUE(succeeded(persist_all(pool)));
-    EXPECT_FALSE(record_says("catching_up_since"));
-    const auto began = Clock::now();
-    set_daemon("");
-    ASSERT_TRUE(gets_inconsistent());
-    EXPECT_NE(std::memcmp(part(0).data() + header_size, local.data() + header_size,
-                          local.size() - header_size),
-              0)
-        << "this test cannot fail: everything is there already";
-    std::byte byte{};
-    EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
-    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0); // a second loss
-    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    ASSERT_TRUE(joins(pool));
-    EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
-    EXPECT_TRUE(record_gets_in_sync());
-    EXPECT_TRUE(record_says("alone_since"));
-    expect_replicated(header_size, local.size() - header_size);
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    EXPECT_FALSE(record_says("alone_since"));
-}
-
-// The thread may be in a transfer or a pause.
-TEST_F(AloneSlowly, CloseEndsACatchUp) {
-    RPMEMpool* const pool = filled();
-    take_away();
-    EXPECT_TRUE(succeeded(persist_all(pool)));
-    set_daemon("");
-    ASSERT_TRUE(gets_inconsistent());
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    EXPECT_TRUE(succeeded(persist_all(pool))); // so that 4 s more are not enough
-    const auto began = Clock::now();
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
-    EXPECT_TRUE(contains(library_log(), "is closed without its replica"));
-    EXPECT_TRUE(record_says("catching_up_since"));
-}
-
-// With an RPMEM_RECONNECT_TIMEOUT of 0 and an RPMEM_OPERATION_TIMEOUT of 1 s, a target that is
-// alive and does not respond is left at once.
-class AloneAtOnce : public Alone {};
-
-TEST_F(AloneAtOnce, AStoppedTargetIsLeft) {
-    RPMEMpool* const pool = filled();
-    stop_daemon();
-    local.fill(11);
-    const auto began = Clock::now();
-    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
-    EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
-    ASSERT_TRUE(joins(pool)); // the next daemon ends the stopped one
-    expect_replicated(8192, 100);
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // The next session has no proof, because its memory is anonymous, so it must not write either.
