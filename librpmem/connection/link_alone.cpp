@@ -130,7 +130,12 @@ bool Link::record_in_sync() {
         return false;
     lock.unlock();
     const auto stored = connection->session().set_replica_state(wire::ReplicaState::in_sync);
-    return stored || stored.error().kind == ErrorClass::target_refused;
+    if (stored ||
+        (stored.error().kind == ErrorClass::target_refused && stored.error().code != EBADMSG))
+        return true;
+    // Another request to a silent target would take as long, and calls would wait for it.
+    connection->monitor().declare_lost(stored.error());
+    return false;
 }
 
 void Link::end(const Error& error) {

@@ -190,6 +190,8 @@ std::vector<std::uint8_t> Model::oldest_answer(unsigned lane, const Range& range
 
 void Model::check_answer(const Range& range, std::span<const std::uint8_t> oldest,
                          std::span<const std::byte> answer) {
+    if (is_replaced_)
+        return;
     check(answer, oldest, range, "was not what a read brought");
 }
 

@@ -107,8 +107,8 @@ public:
     void promised(unsigned lane) {
         std::fill_n(place_of(first_place + std::size_t{lane} * region_size), region_size, false);
     }
-    // Call it when the program is dead, before another one starts.
-    void program_has_died() { std::ranges::fill(owed_, std::uint8_t{0}); }
+    // Call it when nothing is left to send: the program is dead, or its replica has caught up.
+    void forget_all() { std::ranges::fill(owed_, std::uint8_t{0}); }
 
     void login_begins() { login_began_ = world_.now(); }
     // Call it when a call can use the session of the last login.

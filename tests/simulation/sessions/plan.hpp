@@ -16,9 +16,9 @@ using std::chrono::milliseconds;
 
 inline Time time_of(milliseconds time) { return static_cast<Time>(time.count()) * millisecond; }
 
-// Where the regions of the lanes begin in the pool. The first region is in two of the blocks that a
-// program which goes on alone sends, and the others are in the second one.
-inline constexpr std::size_t first_place = wire::digest_block - region_size / 2;
+// Where the regions of the lanes begin in the pool. A program that goes on alone sends blocks. The
+// second region is in two of them, so neighbours mark different ones.
+inline constexpr std::size_t first_place = wire::digest_block - region_size - region_size / 2;
 
 enum class Fault {
     cut_lanes, // connections of lanes are reset
@@ -184,6 +184,17 @@ inline std::vector<PlannedFault> make_faults(Random& random, Time span, Fault en
     return faults;
 }
 
+// Ends the session.
+inline PlannedFault make_loss(Random& random, Time span) {
+    constexpr std::array<Fault, 6> losses{Fault::cut_lanes, Fault::cut_login, Fault::kill,
+                                          Fault::power_cut, Fault::outage,    Fault::half_open};
+    return {.fault = random.one_of(losses),
+            .at = millisecond * 700 + random.below(span),
+            .time = time_of_fault(random),
+            .toward_initiator = true,
+            .toward_target = random.chance(50)};
+}
+
 // The target is away for short and for long times, and most calls give up on it soon.
 inline void plan_alone(Random& random, Plan& plan) {
     constexpr std::array<std::uint64_t, 6> give_up{0, 0, 0, 1, 3, 10}; // seconds
@@ -192,6 +203,8 @@ inline void plan_alone(Random& random, Plan& plan) {
                                            Fault::cut_lanes};
     constexpr std::array<std::uint64_t, 2> rates{64 * 1024, 1024 * 1024};
     plan.alone.is_on = true;
+    plan.lanes = static_cast<unsigned>(random.between(1, 4));
+    plan.applications = std::min(plan.lanes, 2U);
     plan.reconnect_timeout = std::chrono::seconds(random.one_of(give_up));
     plan.steps = static_cast<unsigned>(random.between(10, 60));
     plan.max_pause = random.one_of(pauses_alone);
@@ -231,8 +244,10 @@ inline Plan plan_of(Random& random) {
     if (random.chance(alone_percent))
         plan_alone(random, plan);
     const Time step = plan.max_pause / 2 + 3 * plan.conditions.delay + 20 * microsecond;
-    plan.faults = make_faults(random, 10 * millisecond + step * plan.steps,
-                              plan.alone.is_on ? Fault::count : first_of_alone);
+    const Time span = 10 * millisecond + step * plan.steps;
+    plan.faults = make_faults(random, span, plan.alone.is_on ? Fault::count : first_of_alone);
+    if (plan.alone.is_on)
+        plan.faults.push_back(make_loss(random, span));
     return plan;
 }
 

@@ -60,9 +60,9 @@ public:
         if (!rpmem::simulation::sessions::tests_marks_first())
             return atomic<T>::fetch_or(bits);
         const T before = atomic<T>::load();
-        rpmem::simulation::sessions::may_be_preempted();
-        if ((before & bits) != bits)
-            atomic<T>::store(before | bits);
+        for (unsigned i = 0; i < 4; ++i)
+            rpmem::simulation::sessions::may_be_preempted();
+        atomic<T>::store(before | bits);
         return before;
     }
     T fetch_and(T kept) {

@@ -40,7 +40,7 @@ public:
         world_.start("restart", nullptr, [this, time, is_older] {
             world_.sleep(max_end + time);
             model_.program_has_died();
-            watch_.program_has_died();
+            watch_.forget_all();
             alone_.check_record();
             if (is_older && !backup_.empty()) {
                 model_.restore(backup_);

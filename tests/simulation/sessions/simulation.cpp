@@ -256,6 +256,8 @@ private:
             [this] { troubles().last = std::max(troubles().last, world_.now()); });
     }
     void pass(Moment moment) {
+        if (moment == Moment::joins)
+            watch_.forget_all();
         AlonePlan& alone = plan_.alone;
         if (moment != alone.trap || alone.trap_count == 0 || --alone.trap_count > 0)
             return;
