@@ -218,7 +218,7 @@ void Equalizer::look_for_holes() {
 
 // A store after the look has a call of its own, which waits for the comparison.
 bool Equalizer::is_hole(std::size_t block) const {
-    return block < data_.blocks.blocks() && data_.blocks.next(block) != block &&
+    return block < data_.blocks.blocks() && !data_.blocks.is_marked(block) &&
            (block + 1) * digest_block <= memory_.size();
 }
 
