@@ -14,7 +14,7 @@ using wire::digest_block;
 namespace {
 
 bool is_hole(const ComparedMemory& ours, std::size_t block) {
-    return block < ours.data.blocks.blocks() && ours.data.blocks.next(block) != block &&
+    return block < ours.data.blocks.blocks() && !ours.data.blocks.is_marked(block) &&
            (block + 1) * digest_block <= ours.memory.size();
 }
 

@@ -76,6 +76,7 @@ private:
 struct sigaction action_of(int number) {
     struct sigaction action {};
     ::sigaction(number, nullptr, &action);
+    action.sa_flags &= ~0x04000000; // SA_RESTORER, which libc adds whenever it sets an action
     return action;
 }
 

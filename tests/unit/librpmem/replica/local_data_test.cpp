@@ -108,9 +108,20 @@ TEST_F(LocalDataTest, MarksWhatIsBeyondTheEndOfTheFile) {
     EXPECT_EQ(marked(find()), (Numbers{blocks - 3, blocks - 2, blocks - 1}));
 }
 
-TEST_F(LocalDataTest, MarksAllOfAnotherFileWithThisName) {
+TEST_F(LocalDataTest, FindsARenamedFile) {
+    memory_[2 * block] = std::byte{1};
     ASSERT_EQ(::rename(path_.c_str(), (path_ + ".aside").c_str()), 0);
     const UniqueFd other(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(marked(find()), Numbers{2});
+}
+
+// The kernel shows a removed file by this name.
+TEST_F(LocalDataTest, MarksAllOfARemovedFile) {
+    ASSERT_EQ(::unlink(path_.c_str()), 0);
+    EXPECT_EQ(marked(find()).size(), blocks);
+    const UniqueFd other(
+        ::open((path_ + " (deleted)").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(::ftruncate(other.get(), size), 0);
     EXPECT_EQ(marked(find()).size(), blocks);
 }
 
