@@ -162,6 +162,21 @@ TEST_F(ControlServerTest, AnyBytesAreAnsweredOrClosed) {
     EXPECT_EQ(seen_.size(), 1U);
 }
 
+// rpmemctl has reported that the program did not answer.
+TEST_F(ControlServerTest, ARequestWhoseClientHasEndedHasNoEffect) {
+    const auto bytes = encode(sample);
+    {
+        const UniqueFd socket = connected();
+        ASSERT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    const UniqueFd patient = connected();
+    ASSERT_EQ(::send(patient.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    serve_once();
+    EXPECT_EQ(seen_.size(), 1U);
+}
+
 // The program has not closed its pools, for example because it was killed.
 TEST_F(ControlServerTest, SocketsOfKilledProcessesAreRemoved) {
     const fs::path directory = runtime_ / "librpmem";
