@@ -50,12 +50,19 @@ protected:
         }
         return testing::AssertionFailure() << "state " << state_of(pool) << ", not " << state;
     }
-    [[nodiscard]] bool record_says(const char* name) const {
+    [[nodiscard]] std::string record() const {
         std::array<char, 4096> value{};
         EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
                              value.size() - 1),
                   0);
-        const std::string text = value.data();
+        return value.data();
+    }
+    [[nodiscard]] bool record_says_closed() const {
+        EXPECT_TRUE(contains(record(), "\"closed\":"));
+        return record().find("\"closed\":false") == std::string::npos;
+    }
+    [[nodiscard]] bool record_says(const char* name) const {
+        const std::string text = record();
         const std::size_t at = text.find(std::string("\"") + name + "\":");
         return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
@@ -84,7 +91,8 @@ TEST_F(Steered, APausedPoolGoesOnWithoutItsTarget) {
     EXPECT_TRUE(contains(output_, "paused: "));
     EXPECT_EQ(state_of(pool), RPMEM_LINK_PAUSED);
     ASSERT_TRUE(part_gets_unlocked(0)) << "the session has not ended";
-    EXPECT_TRUE(record_says("behind_since")) << "the target takes the pause for a close";
+    EXPECT_FALSE(record_says_closed()) << "the target takes the pause for a close";
+    EXPECT_TRUE(contains(daemon_log(), "the channel was closed without CLOSE"));
     EXPECT_TRUE(record_says("alone_since"));
     const auto before = part(0);
     local.fill(2);
@@ -111,6 +119,7 @@ TEST_F(Steered, APausedPoolGoesOnWithoutItsTarget) {
     EXPECT_EQ(ctl("resume"), 0) << "the second resume: " << output_;
     EXPECT_EQ(state_of(pool), RPMEM_LINK_CONNECTED);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(record_says_closed());
 }
 
 // Calls of three threads are at every point of their way when the pool is paused and resumed.
