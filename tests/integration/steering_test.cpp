@@ -122,6 +122,32 @@ TEST_F(Steered, APausedPoolGoesOnWithoutItsTarget) {
     EXPECT_TRUE(record_says_closed());
 }
 
+// The target is alive and does not respond, so a call waits in its lane, for up to
+// RPMEM_OPERATION_TIMEOUT (120 s).
+TEST_F(Steered, APauseReleasesACallThatWaits) {
+    RPMEMpool* const pool = filled();
+    local.fill(7);
+    stop_daemon();
+    std::atomic<bool> has_ended = false;
+    int status = -1;
+    std::thread call([&] {
+        status = rpmem_persist(pool, 8192, 100, 0, 0);
+        has_ended = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(has_ended) << "this test cannot fail";
+    const auto began = Clock::now();
+    EXPECT_EQ(ctl("pause"), 0) << output_;
+    call.join();
+    EXPECT_LT(Clock::now() - began, std::chrono::seconds(30));
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(state_of(pool), RPMEM_LINK_PAUSED);
+    EXPECT_EQ(ctl("resume"), 0) << output_;
+    ASSERT_TRUE(comes_to(pool, RPMEM_LINK_CONNECTED)); // the next daemon ends the stopped one
+    expect_replicated(8192, 100);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 // Calls of three threads are at every point of their way when the pool is paused and resumed.
 TEST_F(Steered, NothingIsMissingAfterPauses) {
     constexpr unsigned lanes = 3;
