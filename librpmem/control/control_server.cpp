@@ -40,6 +40,13 @@ bool has_ended(int socket) {
     return ::poll(&peer, 1, 0) > 0 && (peer.revents & POLLHUP) != 0;
 }
 
+Result<> carry_out(int socket, std::span<const std::byte> bytes,
+                   const ControlServer::Handle& handle) {
+    RPMEM_TRY(require_user(socket));
+    RPMEM_ASSIGN(const ControlRequest request, decode_control_request(bytes));
+    return handle(request);
+}
+
 void answer(int socket, const Result<>& done) {
     const auto bytes = done ? encode(ControlAnswer{})
                             : encode(ControlAnswer{static_cast<std::uint32_t>(done.error().code),
@@ -105,22 +112,18 @@ void ControlServer::drop(Connection& connection) {
     connection.socket.reset();
 }
 
+// The request of another user is read as well. A socket that is closed with unread bytes would
+// discard the answer.
 void ControlServer::serve_one(Connection& connection, const Handle& handle) {
     const int socket = connection.socket.get();
-    if (const auto may = require_user(socket); !may) {
-        answer(socket, may);
-        return drop(connection);
-    }
     std::array<std::byte, control_request_size + 1> bytes; // one more, to notice longer ones
     const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
     const bool may_follow = got < 0 && (errno == EAGAIN || errno == EINTR);
     if (may_follow && Clock::now() - connection.accepted < request_timeout)
         return;
-    if (got > 0 && !has_ended(socket)) {
-        const auto request =
-            decode_control_request(std::span(bytes).first(static_cast<std::size_t>(got)));
-        answer(socket, request ? handle(*request) : Result<>(Failure(request.error())));
-    }
+    if (got > 0 && !has_ended(socket))
+        answer(socket,
+               carry_out(socket, std::span(bytes).first(static_cast<std::size_t>(got)), handle));
     drop(connection);
 }
 

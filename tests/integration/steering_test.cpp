@@ -237,6 +237,24 @@ TEST_F(Steered, APausedPoolIsClosedAlone) {
     EXPECT_TRUE(succeeded(rpmem_close(again)));
 }
 
+TEST_F(Steered, AFailedReplicaIsNotSteered) {
+    RPMEMpool* const pool = filled();
+    ASSERT_EQ(ctl("pause"), 0) << output_;
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 2 * mebibyte, 100, 0, 0)));
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_NONE), 0);
+    ASSERT_EQ(ctl("resume"), 0) << output_;
+    for (int i = 0; i < 500 && !contains(library_log(), "does not try again"); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const char* const verb : {"pause", "resume"}) {
+        EXPECT_EQ(ctl(verb), 1);
+        EXPECT_TRUE(contains(output_, "has failed, and is not tried again"));
+    }
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_READ | PROT_WRITE), 0);
+    EXPECT_EQ(state_of(pool), RPMEM_LINK_AWAY);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 TEST_F(Steered, ARefusalSaysWhatToDo) {
     ASSERT_TRUE(succeeded(rpmem_close(filled())));
     RPMEMpool* const pool = opened();
