@@ -3,6 +3,7 @@
 
 #include "librpmem/control/control_address.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,6 +31,20 @@ Result<> require_user(int socket) {
     return fail(ErrorClass::caller_fault, EPERM,
                 "user {} may not steer a program of user {}; run rpmemctl as that user or as root",
                 peer ? static_cast<std::int64_t>(peer->uid) : -1, ::geteuid());
+}
+
+// A program that was stopped finds requests whose rpmemctl has given up and reported a failure.
+// They must not take effect then.
+bool has_ended(int socket) {
+    pollfd peer{socket, 0, 0};
+    return ::poll(&peer, 1, 0) > 0 && (peer.revents & POLLHUP) != 0;
+}
+
+Result<> carry_out(int socket, std::span<const std::byte> bytes,
+                   const ControlServer::Handle& handle) {
+    RPMEM_TRY(require_user(socket));
+    RPMEM_ASSIGN(const ControlRequest request, decode_control_request(bytes));
+    return handle(request);
 }
 
 void answer(int socket, const Result<>& done) {
@@ -92,27 +107,24 @@ void ControlServer::accept_connections() {
     }
 }
 
-void ControlServer::serve_one(Connection& connection, const Handle& handle) {
-    const int socket = connection.socket.get();
-    Result<> done = require_user(socket);
-    if (done) {
-        std::array<std::byte, control_request_size + 1> bytes; // one more, to notice longer ones
-        const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
-        const bool may_follow = got < 0 && (errno == EAGAIN || errno == EINTR);
-        if (may_follow && Clock::now() - connection.accepted < request_timeout)
-            return;
-        if (got > 0) {
-            const auto request =
-                decode_control_request(std::span(bytes).first(static_cast<std::size_t>(got)));
-            done = request ? handle(*request) : Result<>(Failure(request.error()));
-        }
-        if (got > 0)
-            answer(socket, done);
-    } else {
-        answer(socket, done);
-    }
+void ControlServer::drop(Connection& connection) {
     const auto no_forks = ForkListener::hold_forks();
     connection.socket.reset();
+}
+
+// The request of another user is read as well. A socket that is closed with unread bytes would
+// discard the answer.
+void ControlServer::serve_one(Connection& connection, const Handle& handle) {
+    const int socket = connection.socket.get();
+    std::array<std::byte, control_request_size + 1> bytes; // one more, to notice longer ones
+    const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const bool may_follow = got < 0 && (errno == EAGAIN || errno == EINTR);
+    if (may_follow && Clock::now() - connection.accepted < request_timeout)
+        return;
+    if (got > 0 && !has_ended(socket))
+        answer(socket,
+               carry_out(socket, std::span(bytes).first(static_cast<std::size_t>(got)), handle));
+    drop(connection);
 }
 
 void ControlServer::serve(const Handle& handle) noexcept {
@@ -126,8 +138,7 @@ void ControlServer::serve(const Handle& handle) noexcept {
         try {
             serve_one(connection, handle);
         } catch (const std::exception&) { // no memory: the peer gets no answer
-            const auto no_forks = ForkListener::hold_forks();
-            connection.socket.reset();
+            drop(connection);
         }
     }
 }

@@ -55,6 +55,7 @@ private:
 
     Result<> listen(const std::string& path);
     void accept_connections();
+    static void drop(Connection& connection);
     void serve_one(Connection& connection, const Handle& handle);
     void release_in_child();
 

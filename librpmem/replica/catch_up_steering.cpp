@@ -10,10 +10,11 @@ Result<> CatchUp::require_not_failed() const {
     const ReplicaState state = replica_.state();
     if (state != ReplicaState::failed && state != ReplicaState::stale)
         return {};
-    return fail(ErrorClass::link_lost, EIO,
-                "the replica of {} has failed, and is not tried again: see \"last loss\" in "
-                "`rpmemctl status`, and restart the program",
-                terms_.name);
+    return fail(
+        ErrorClass::link_lost, EIO,
+        "the replica of {} has failed, and is not tried again; the log of the program has the "
+        "reason; repair it, and restart the program",
+        terms_.name);
 }
 
 // For a session that catches up.

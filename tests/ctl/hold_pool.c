@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hold_pool TARGET SET [FILE]: opens the pool and prints "open". For each line of standard input it
-// persists 64 bytes and prints "persisted". A failed call of librpmem ends it with the error text
-// on standard output and its errno as the exit status. The memory of the pool is FILE, which must
-// have 4 MiB, or anonymous.
+// persists 64 bytes, one of which is the last character of the line, and prints "persisted". A
+// failed call of librpmem ends it with the error text on standard output and its errno as the exit
+// status. The memory of the pool is FILE, which must have 4 MiB, or anonymous.
 #include <errno.h>
 #include <fcntl.h>
 #include <librpmem.h>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     printf("open\n");
     int code = 0;
     for (int c = getchar(); c != EOF && code == 0; c = getchar()) {
-        memory[8192] = (char)c;
+        memory[c == '\n' ? 8192 : 8193] = (char)c;
         if (c != '\n')
             continue;
         if (rpmem_persist(pool, 8192, 64, 0, 0) != 0)

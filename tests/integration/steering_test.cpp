@@ -50,12 +50,19 @@ protected:
         }
         return testing::AssertionFailure() << "state " << state_of(pool) << ", not " << state;
     }
-    [[nodiscard]] bool record_says(const char* name) const {
+    [[nodiscard]] std::string record() const {
         std::array<char, 4096> value{};
         EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
                              value.size() - 1),
                   0);
-        const std::string text = value.data();
+        return value.data();
+    }
+    [[nodiscard]] bool record_says_closed() const {
+        EXPECT_TRUE(contains(record(), "\"closed\":"));
+        return record().find("\"closed\":false") == std::string::npos;
+    }
+    [[nodiscard]] bool record_says(const char* name) const {
+        const std::string text = record();
         const std::size_t at = text.find(std::string("\"") + name + "\":");
         return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
@@ -84,7 +91,8 @@ TEST_F(Steered, APausedPoolGoesOnWithoutItsTarget) {
     EXPECT_TRUE(contains(output_, "paused: "));
     EXPECT_EQ(state_of(pool), RPMEM_LINK_PAUSED);
     ASSERT_TRUE(part_gets_unlocked(0)) << "the session has not ended";
-    EXPECT_TRUE(record_says("behind_since")) << "the target takes the pause for a close";
+    EXPECT_FALSE(record_says_closed()) << "the target takes the pause for a close";
+    EXPECT_TRUE(contains(daemon_log(), "the channel was closed without CLOSE"));
     EXPECT_TRUE(record_says("alone_since"));
     const auto before = part(0);
     local.fill(2);
@@ -110,6 +118,33 @@ TEST_F(Steered, APausedPoolGoesOnWithoutItsTarget) {
     expect_all_replicated();
     EXPECT_EQ(ctl("resume"), 0) << "the second resume: " << output_;
     EXPECT_EQ(state_of(pool), RPMEM_LINK_CONNECTED);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(record_says_closed());
+}
+
+// The target is alive and does not respond, so a call waits in its lane, for up to
+// RPMEM_OPERATION_TIMEOUT (120 s).
+TEST_F(Steered, APauseReleasesACallThatWaits) {
+    RPMEMpool* const pool = filled();
+    local.fill(7);
+    stop_daemon();
+    std::atomic<bool> has_ended = false;
+    int status = -1;
+    std::thread call([&] {
+        status = rpmem_persist(pool, 8192, 100, 0, 0);
+        has_ended = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(has_ended) << "this test cannot fail";
+    const auto began = Clock::now();
+    EXPECT_EQ(ctl("pause"), 0) << output_;
+    call.join();
+    EXPECT_LT(Clock::now() - began, std::chrono::seconds(30));
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(state_of(pool), RPMEM_LINK_PAUSED);
+    EXPECT_EQ(ctl("resume"), 0) << output_;
+    ASSERT_TRUE(comes_to(pool, RPMEM_LINK_CONNECTED)); // the next daemon ends the stopped one
+    expect_replicated(8192, 100);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
@@ -200,6 +235,24 @@ TEST_F(Steered, APausedPoolIsClosedAlone) {
     EXPECT_TRUE(succeeded(rpmem_persist(again, mebibyte, 64, 0, 0)));
     expect_all_replicated(); // compared before the first write
     EXPECT_TRUE(succeeded(rpmem_close(again)));
+}
+
+TEST_F(Steered, AFailedReplicaIsNotSteered) {
+    RPMEMpool* const pool = filled();
+    ASSERT_EQ(ctl("pause"), 0) << output_;
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 2 * mebibyte, 100, 0, 0)));
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_NONE), 0);
+    ASSERT_EQ(ctl("resume"), 0) << output_;
+    for (int i = 0; i < 500 && !contains(library_log(), "does not try again"); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const char* const verb : {"pause", "resume"}) {
+        EXPECT_EQ(ctl(verb), 1);
+        EXPECT_TRUE(contains(output_, "has failed, and is not tried again"));
+    }
+    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_READ | PROT_WRITE), 0);
+    EXPECT_EQ(state_of(pool), RPMEM_LINK_AWAY);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Steered, ARefusalSaysWhatToDo) {

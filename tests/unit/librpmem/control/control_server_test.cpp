@@ -75,16 +75,16 @@ protected:
     std::thread thread_;
 };
 
-const ControlRequest sent_request{.verb = ControlVerb::rate, .rate = 70000, .pool = "t:p"};
+const ControlRequest rate_request{.verb = ControlVerb::rate, .rate = 70000, .pool = "t:p"};
 
 TEST_F(ControlServerTest, ARequestIsServedAndAnswered) {
     serve();
-    EXPECT_TRUE(succeeded(steer(sent_request)));
+    EXPECT_TRUE(succeeded(steer(rate_request)));
     EXPECT_TRUE(failed(steer({.verb = ControlVerb::pause, .rate = 0, .pool = "unknown"}), ENOENT,
                        "no such pool"));
     stop_serving();
     ASSERT_EQ(seen_.size(), 2U);
-    EXPECT_EQ(seen_.front(), sent_request);
+    EXPECT_EQ(seen_.front(), rate_request);
 }
 
 TEST_F(ControlServerTest, OnlyItsUserMayUseIt) {
@@ -109,7 +109,7 @@ TEST_F(ControlServerTest, AnotherUserIsRefused) {
         if (::setgid(other_user) != 0 || ::setuid(other_user) != 0)
             ::_exit(2);
         const UniqueFd socket = connected();
-        const auto bytes = encode(sent_request);
+        const auto bytes = encode(rate_request);
         if (!socket || ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0)
             ::_exit(3);
         std::array<std::byte, control_answer_size> answer{};
@@ -127,7 +127,7 @@ TEST_F(ControlServerTest, AnotherUserIsRefused) {
 
 TEST_F(ControlServerTest, TheClientSendsNothingToAnotherProcess) {
     serve();
-    EXPECT_TRUE(failed(steer_program(path_, 1, sent_request), EPERM, "nothing was sent"));
+    EXPECT_TRUE(failed(steer_program(path_, 1, rate_request), EPERM, "nothing was sent"));
     stop_serving();
     EXPECT_TRUE(seen_.empty());
 }
@@ -138,7 +138,7 @@ TEST_F(ControlServerTest, AClientThatSendsNothingIsClosedAndKeepsNobodyOut) {
         silent.push_back(connected());
     serve();
     const auto began = Clock::now();
-    EXPECT_TRUE(succeeded(steer(sent_request)));
+    EXPECT_TRUE(succeeded(steer(rate_request)));
     EXPECT_GE(Clock::now() - began, ControlServer::request_timeout / 2)
         << "the others were not served first, so this test shows nothing";
     std::byte byte{};
@@ -157,8 +157,23 @@ TEST_F(ControlServerTest, AnyBytesAreAnsweredOrClosed) {
         EXPECT_EQ(test::value_of(decode_control_answer(answer)).code, std::uint32_t{EBADMSG});
     }
     connected().reset(); // a client that ends at once
-    EXPECT_TRUE(succeeded(steer(sent_request)));
+    EXPECT_TRUE(succeeded(steer(rate_request)));
     stop_serving();
+    EXPECT_EQ(seen_.size(), 1U);
+}
+
+// rpmemctl has reported that the program did not answer.
+TEST_F(ControlServerTest, ARequestWhoseClientHasEndedHasNoEffect) {
+    const auto bytes = encode(rate_request);
+    {
+        const UniqueFd socket = connected();
+        ASSERT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    const UniqueFd patient = connected();
+    ASSERT_EQ(::send(patient.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    serve_once();
     EXPECT_EQ(seen_.size(), 1U);
 }
 
@@ -204,7 +219,7 @@ TEST_F(ControlServerTest, AChildHasNoServer) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(fs::exists(path_));
-    EXPECT_TRUE(succeeded(steer(sent_request)));
+    EXPECT_TRUE(succeeded(steer(rate_request)));
 }
 
 TEST_F(ControlServerTest, DirectoriesOfOthersAreRefused) {
