@@ -88,7 +88,10 @@ private:
         const Time one_try =
             all == 0 ? explanation : std::max({reconnecting / 3, min_try, 2 * silence.took});
         const Time latest = silence.since + noticing() + silence.stopped;
-        const Time began = std::min(silence.noticed.value_or(latest), latest);
+        Time began = std::min(silence.noticed.value_or(latest), latest);
+        // The time starts when the call has looked for the reason of the loss.
+        if (silence.stopped > 0 && silence.resumed < began + silence.stopped + explanation)
+            began = std::max(began, silence.resumed);
         Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack +
                      (closes && end.may_leave ? end_of_thread() : 0);
         // The thread that catches up may have a request to a silent target, for which calls wait.
