@@ -78,6 +78,7 @@ public:
         if (!is_away_)
             ++absences_;
         is_away_ = true;
+        model_.sends_blocks();
         check_record(!closes_);
         pass(Moment::leaves);
     }

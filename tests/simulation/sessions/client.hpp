@@ -200,8 +200,9 @@ private:
     void close() {
         tell_of_close();
         alone_.closes();
+        const bool was_away = alone_.is_away(); // it may join when rpmem_close() has given up
         const bool is_closed = call("rpmem_close", true, [&] { return pool_->close(); });
-        if (!is_closed || alone_.is_away())
+        if (!is_closed || was_away || alone_.is_away())
             return;
         for (unsigned lane = 0; lane < plan_.lanes; ++lane)
             model_.acknowledged(lane);
@@ -211,6 +212,7 @@ private:
         world_.note(name);
         const unsigned absences = alone_.absences();
         const bool was_away = alone_.is_away();
+        const bool could_leave = alone_.may_leave();
         watch_.begin();
         const Result<> result = make();
         const WatchedCall watched = watch_.end();
@@ -223,6 +225,7 @@ private:
                                             .error = result ? nullptr : &result.error(),
                                             .needs_target = needs_target,
                                             .may_leave = alone_.may_leave(),
+                                            .could_leave = could_leave,
                                             .was_away = was_away || absences != alone_.absences(),
                                             .joined_at = alone_.joined_at()});
         if (!verdict.empty())

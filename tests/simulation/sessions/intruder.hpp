@@ -23,8 +23,8 @@ public:
     [[nodiscard]] bool is_other_user() const { return is_other_user_; }
 
     // Calls TAKEN when it has the pool, with whether it has opened the pool as it is, and ENDED at
-    // the end.
-    void start(std::function<void(bool as_it_is)> taken, std::function<void()> ended) {
+    // the end. It writes if TAKEN returns true.
+    void start(std::function<bool(bool as_it_is)> taken, std::function<void()> ended) {
         is_other_user_ = world_.random().chance(50);
         const bool as_it_is = plan_.alone.is_on && world_.random().chance(50);
         world_.start("intruder", &process_, [this, as_it_is, taken, ended] {
@@ -43,7 +43,7 @@ private:
     static constexpr std::size_t size = 8;
     static constexpr std::byte written{0xee};
 
-    void run(bool as_it_is, const std::function<void(bool)>& taken) {
+    void run(bool as_it_is, const std::function<bool(bool)>& taken) {
         std::vector<std::byte> memory(used_size, written);
         initiator::Settings settings = settings_of(plan_);
         settings.on_loss = initiator::OnLoss::fail;
@@ -60,8 +60,8 @@ private:
         if (!opened || world_.is_in_vacuum())
             return;
         world_.note("another initiator has the pool");
-        taken(as_it_is);
-        if (plan_.alone.is_on && (*opened)->persist(first_place + place, size, 0, 0))
+        if (taken(as_it_is) && plan_.alone.is_on &&
+            (*opened)->persist(first_place + place, size, 0, 0))
             has_written_ = true;
         world_.sleep(second);
         static_cast<void>((*opened)->close());

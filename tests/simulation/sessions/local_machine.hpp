@@ -41,6 +41,7 @@ public:
             ++inode_;
         restored_ = made;
     }
+    [[nodiscard]] bool has_record() const { return !records_.empty(); }
     [[nodiscard]] std::optional<initiator::InitiatorRecord> read(const std::string& path) const {
         const auto found = records_.find(path);
         return found == records_.end() ? std::nullopt : std::optional(found->second);

@@ -34,9 +34,10 @@ struct CallEnd {
     const Error* error;
     bool needs_target; // it cannot succeed without the target
     // Of a program with RPMEM_ON_LOSS=alone.
-    bool may_leave = false; // it may go on without the target
-    bool was_away = false;  // it has gone on without the target during the call
-    Time joined_at = 0;     // when its replica was in sync again, the last time
+    bool may_leave = false;   // it may go on without the target
+    bool could_leave = false; // likewise when the call began
+    bool was_away = false;    // it has gone on without the target during the call
+    Time joined_at = 0;       // when its replica was in sync again, the last time
 };
 
 class Verdict {
@@ -64,6 +65,7 @@ public:
 
 private:
     static constexpr Time max_close = 4 * second; // time in which rpmem_close() starts attempts
+    static constexpr unsigned max_compared = 4;   // sessions of a comparison
     static constexpr Time min_try = 3 * second;
     static constexpr Time heartbeat = second; // interval of checks for a silent peer
     static constexpr Time explanation =
@@ -86,9 +88,19 @@ private:
         const Time one_try =
             all == 0 ? explanation : std::max({reconnecting / 3, min_try, 2 * silence.took});
         const Time latest = silence.since + noticing() + silence.stopped;
-        const Time began = std::min(silence.noticed.value_or(latest), latest);
+        Time began = std::min(silence.noticed.value_or(latest), latest);
+        // The time starts when the call has looked for the reason of the loss.
+        if (silence.stopped > 0 && silence.resumed < began + silence.stopped + explanation)
+            began = std::max(began, silence.resumed);
         Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack +
                      (closes && end.may_leave ? end_of_thread() : 0);
+        // The thread that catches up may have a request to a silent target, for which calls wait.
+        if (end.may_leave)
+            bound += noticing();
+        // The first calls that write wait until one of them has compared the replica. It may use
+        // several sessions, in each of which it gets further.
+        if (plan_.alone.is_on && !end.could_leave)
+            bound += max_compared * (noticing() + reconnecting + one_try);
         // A call that waits for a join sends in that session, which may be lost, too.
         if (end.was_away && end.joined_at > silence.since)
             bound = std::max(bound, end.joined_at + noticing() + one_try + slack);
