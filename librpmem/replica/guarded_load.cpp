@@ -30,12 +30,14 @@ constexpr std::array faults{SIGBUS, SIGSEGV};
 // The application's action for a fault. The handler reads the atomic members without a lock.
 struct Former {
     struct sigaction action {};
-    std::atomic<std::uintptr_t> handler = 0;
+    std::atomic<void (*)(int)> handler = nullptr;
+    std::atomic<void (*)(int, siginfo_t*, void*)> detailed_handler = nullptr; // with SA_SIGINFO
     std::atomic<int> flags = 0;
 
     void set(const struct sigaction& next) {
         action = next;
-        handler = reinterpret_cast<std::uintptr_t>(next.sa_handler);
+        handler = next.sa_handler;
+        detailed_handler = next.sa_sigaction; // the same place
         flags = next.sa_flags;
     }
 };
@@ -55,13 +57,12 @@ void end_by_default(int number, bool is_fault) {
 
 void pass_on(int number, siginfo_t* information, void* context) {
     const Former& former = former_of(number);
-    const std::uintptr_t handler = former.handler;
+    void (*const handler)(int) = former.handler;
     const int flags = former.flags;
     const bool is_fault = information->si_code > 0; // otherwise kill(2) or the like sent it
-    if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN) && !is_fault)
+    if (handler == SIG_IGN && !is_fault)
         return;
-    if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) ||
-        handler == reinterpret_cast<std::uintptr_t>(SIG_IGN))
+    if (handler == SIG_DFL || handler == SIG_IGN)
         return end_by_default(number, is_fault);
     if ((flags & SA_RESETHAND) != 0) {
         struct sigaction action {};
@@ -69,9 +70,9 @@ void pass_on(int number, siginfo_t* information, void* context) {
         ::sigaction(number, &action, nullptr);
     }
     if ((flags & SA_SIGINFO) != 0)
-        reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handler)(number, information, context);
+        former.detailed_handler.load()(number, information, context);
     else
-        reinterpret_cast<void (*)(int)>(handler)(number);
+        handler(number);
 }
 
 // A jump skips only load_words(), which has nothing to destroy.
