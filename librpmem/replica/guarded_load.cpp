@@ -4,6 +4,8 @@
 #include "common/base/fork_listener.hpp"
 #include "librpmem/replica/load_words.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <csetjmp>
@@ -21,9 +23,47 @@ struct Load {
     sigjmp_buf back{};
 };
 
-// The load of this thread. In the static TLS block: otherwise the first access of a thread
-// allocates memory, and that must not happen in a signal handler.
-[[gnu::tls_model("initial-exec")]] thread_local Load* volatile current = nullptr;
+// The load of a thread. thread_local would not do: its first access in a thread allocates memory,
+// which a signal handler must not. In the static TLS block, which does not, a library that is
+// loaded by dlopen(3) has no room.
+struct Slot {
+    std::atomic<pid_t> thread = 0; // 0 if the slot is free
+    Load* load = nullptr;          // only for this thread
+};
+constexpr pid_t reserved = -1;
+std::array<Slot, 32> slots; // more loads at once wait
+
+// A load that may fault, while one of these exists.
+class Current {
+public:
+    explicit Current(Load& load) {
+        for (std::size_t i = 0; !take(slots[i]); i = (i + 1) % slots.size())
+            if (i + 1 == slots.size())
+                std::this_thread::yield();
+        slot_->load = &load;
+        slot_->thread = ::gettid();
+    }
+    ~Current() { slot_->thread = 0; }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+    // Safe in a signal handler. Returns null if this thread loads nothing.
+    static Load* of_this_thread() {
+        const pid_t thread = ::gettid();
+        for (const Slot& slot : slots)
+            if (slot.thread == thread)
+                return slot.load;
+        return nullptr;
+    }
+
+private:
+    bool take(Slot& slot) {
+        pid_t free = 0;
+        slot_ = &slot;
+        return slot.thread.compare_exchange_strong(free, reserved);
+    }
+    Slot* slot_ = nullptr;
+};
 
 constexpr std::array faults{SIGBUS, SIGSEGV};
 
@@ -77,11 +117,10 @@ void pass_on(int number, siginfo_t* information, void* context) {
 
 // A jump skips only load_words(), which has nothing to destroy.
 void handle(int number, siginfo_t* information, void* context) {
-    Load* const load = current;
+    Load* const load = Current::of_this_thread();
     const auto address = reinterpret_cast<std::uintptr_t>(information->si_addr);
     if (load != nullptr && information->si_code > 0 && address >= load->begin &&
         address < load->end) {
-        current = nullptr;
         load->fault = address;
         siglongjmp(load->back, 1);
     }
@@ -144,6 +183,8 @@ public:
             [](void*) {
                 users = 0;
                 is_locked = false;
+                for (Slot& slot : slots)
+                    slot.thread = 0;
             },
             nullptr);
         change([] {
@@ -179,11 +220,10 @@ std::optional<std::size_t> load_words_guarded(std::byte* destination, std::span<
     const FaultHandlers handlers;
     const auto begin = reinterpret_cast<std::uintptr_t>(source.data());
     Load load{begin, begin + source.size()};
+    const Current current(load);
     if (sigsetjmp(load.back, 1) != 0)
         return load.fault - load.begin;
-    current = &load;
     load_words(destination, source);
-    current = nullptr;
     return std::nullopt;
 }
 
