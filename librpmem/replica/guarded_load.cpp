@@ -4,6 +4,8 @@
 #include "common/base/fork_listener.hpp"
 #include "librpmem/replica/load_words.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <csetjmp>
@@ -21,21 +23,61 @@ struct Load {
     sigjmp_buf back{};
 };
 
-// The load of this thread. In the static TLS block: otherwise the first access of a thread
-// allocates memory, and that must not happen in a signal handler.
-[[gnu::tls_model("initial-exec")]] thread_local Load* volatile current = nullptr;
+// The load of a thread. thread_local would not do: its first access in a thread allocates memory,
+// which a signal handler must not. In the static TLS block, which does not, a library that is
+// loaded by dlopen(3) has no room.
+struct Slot {
+    std::atomic<pid_t> thread = 0; // 0 if the slot is free
+    Load* load = nullptr;          // only for this thread
+};
+constexpr pid_t reserved = -1;
+std::array<Slot, 32> slots; // more loads at once wait
+
+// A load that may fault, while one of these exists.
+class Current {
+public:
+    explicit Current(Load& load) {
+        for (std::size_t i = 0; !take(slots[i]); i = (i + 1) % slots.size())
+            if (i + 1 == slots.size())
+                std::this_thread::yield();
+        slot_->load = &load;
+        slot_->thread = ::gettid();
+    }
+    ~Current() { slot_->thread = 0; }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+    // Safe in a signal handler. Returns null if this thread loads nothing.
+    static Load* of_this_thread() {
+        const pid_t thread = ::gettid();
+        for (const Slot& slot : slots)
+            if (slot.thread == thread)
+                return slot.load;
+        return nullptr;
+    }
+
+private:
+    bool take(Slot& slot) {
+        pid_t free = 0;
+        slot_ = &slot;
+        return slot.thread.compare_exchange_strong(free, reserved);
+    }
+    Slot* slot_ = nullptr;
+};
 
 constexpr std::array faults{SIGBUS, SIGSEGV};
 
 // The application's action for a fault. The handler reads the atomic members without a lock.
 struct Former {
     struct sigaction action {};
-    std::atomic<std::uintptr_t> handler = 0;
+    std::atomic<void (*)(int)> handler = nullptr;
+    std::atomic<void (*)(int, siginfo_t*, void*)> detailed_handler = nullptr; // with SA_SIGINFO
     std::atomic<int> flags = 0;
 
     void set(const struct sigaction& next) {
         action = next;
-        handler = reinterpret_cast<std::uintptr_t>(next.sa_handler);
+        handler = next.sa_handler;
+        detailed_handler = next.sa_sigaction; // the same place
         flags = next.sa_flags;
     }
 };
@@ -55,13 +97,12 @@ void end_by_default(int number, bool is_fault) {
 
 void pass_on(int number, siginfo_t* information, void* context) {
     const Former& former = former_of(number);
-    const std::uintptr_t handler = former.handler;
+    void (*const handler)(int) = former.handler;
     const int flags = former.flags;
     const bool is_fault = information->si_code > 0; // otherwise kill(2) or the like sent it
-    if (handler == reinterpret_cast<std::uintptr_t>(SIG_IGN) && !is_fault)
+    if (handler == SIG_IGN && !is_fault)
         return;
-    if (handler == reinterpret_cast<std::uintptr_t>(SIG_DFL) ||
-        handler == reinterpret_cast<std::uintptr_t>(SIG_IGN))
+    if (handler == SIG_DFL || handler == SIG_IGN)
         return end_by_default(number, is_fault);
     if ((flags & SA_RESETHAND) != 0) {
         struct sigaction action {};
@@ -69,18 +110,17 @@ void pass_on(int number, siginfo_t* information, void* context) {
         ::sigaction(number, &action, nullptr);
     }
     if ((flags & SA_SIGINFO) != 0)
-        reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handler)(number, information, context);
+        former.detailed_handler.load()(number, information, context);
     else
-        reinterpret_cast<void (*)(int)>(handler)(number);
+        handler(number);
 }
 
 // A jump skips only load_words(), which has nothing to destroy.
 void handle(int number, siginfo_t* information, void* context) {
-    Load* const load = current;
+    Load* const load = Current::of_this_thread();
     const auto address = reinterpret_cast<std::uintptr_t>(information->si_addr);
     if (load != nullptr && information->si_code > 0 && address >= load->begin &&
         address < load->end) {
-        current = nullptr;
         load->fault = address;
         siglongjmp(load->back, 1);
     }
@@ -143,6 +183,8 @@ public:
             [](void*) {
                 users = 0;
                 is_locked = false;
+                for (Slot& slot : slots)
+                    slot.thread = 0;
             },
             nullptr);
         change([] {
@@ -178,11 +220,10 @@ std::optional<std::size_t> load_words_guarded(std::byte* destination, std::span<
     const FaultHandlers handlers;
     const auto begin = reinterpret_cast<std::uintptr_t>(source.data());
     Load load{begin, begin + source.size()};
+    const Current current(load);
     if (sigsetjmp(load.back, 1) != 0)
         return load.fault - load.begin;
-    current = &load;
     load_words(destination, source);
-    current = nullptr;
     return std::nullopt;
 }
 
