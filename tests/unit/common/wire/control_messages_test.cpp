@@ -82,11 +82,11 @@ TEST(Encoding, OfEveryMessage) {
          "1112131415161718191a1b1c1d1e1f20" +
              zeros(31) + "ff"},
         {"POOL_STATE", encode(samples::pool_state()),
-         "00000000000000140000000000000068"
+         "00000000000000140000000000000078"
          "1112131415161718191a1b1c1d1e1f20"
          "2122232425262728292a2b2c2d2e2f30"
          "3132333435363738393a3b3c3d3e3f40"
-         "4142434445464748"
+         "4142434445464748494a4b4c4d4e4f500001020304050607"
          "fe" +
              zeros(31)},
         {"SET_REPLICA_STATE to in sync", encode(SetReplicaStateRequest{ReplicaState::in_sync}),
