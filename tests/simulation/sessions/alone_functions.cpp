@@ -68,13 +68,13 @@ bool watched_close_gate(Replica* replica, std::chrono::milliseconds time) {
     return is_closed;
 }
 
-using Reach = Result<std::shared_ptr<Connection>>(Link*, unsigned);
+using Reach = Result<Link::Reached>(Link*, unsigned);
 Reach real_reach __asm__("__real__ZN5rpmem9initiator4Link5reachEj");
 Reach watched_reach __asm__("__wrap__ZN5rpmem9initiator4Link5reachEj");
-Result<std::shared_ptr<Connection>> watched_reach(Link* link, unsigned number) {
+Result<Link::Reached> watched_reach(Link* link, unsigned number) {
     auto reached = real_reach(link, number);
     if (AloneWatch* const watch = AloneWatch::of_program(); watch && reached)
-        watch->reached((*reached)->session());
+        watch->reached(reached->connection->session());
     return reached;
 }
 
@@ -103,15 +103,13 @@ bool watched_join(Link* link, const std::shared_ptr<Connection>& connection,
     });
 }
 
-using GoOn = void(Link*, Link::Leave);
-GoOn real_go_on __asm__(
-    "__real__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
-GoOn watched_go_on __asm__(
-    "__wrap__ZN5rpmem9initiator4Link11go_on_aloneESt8functionIFvRKNS_5ErrorEbEE");
-void watched_go_on(Link* link, Link::Leave leave) {
+using GoOn = void(Link*, Link::Alone);
+GoOn real_go_on __asm__("__real__ZN5rpmem9initiator4Link11go_on_aloneENS1_5AloneE");
+GoOn watched_go_on __asm__("__wrap__ZN5rpmem9initiator4Link11go_on_aloneENS1_5AloneE");
+void watched_go_on(Link* link, Link::Alone alone) {
     if (AloneWatch* const watch = AloneWatch::of_program())
         watch->allows_leaving();
-    real_go_on(link, std::move(leave));
+    real_go_on(link, std::move(alone));
 }
 
 using Leave = void(CatchUp*, const Error&, bool);
