@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of Pool that reports whether the replica is in sync. The link knows whether the target
-// is connected, the replica what calls of this session it lacks, and the equalizer what it may lack
-// from an earlier session.
+// The part of Pool that reports whether the replica is in sync. Three objects know a part of it:
+//   link_       whether the target is connected
+//   replica_    which calls of this session the target lacks
+//   equalizer_  whether the target may lack calls of an earlier session
 #include "librpmem/pool.hpp"
 
 #include <algorithm>

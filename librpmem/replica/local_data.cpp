@@ -20,8 +20,9 @@
 namespace rpmem::initiator {
 namespace {
 
-// The calls that follow use the thread's own table of descriptors, of which ThreadSanitizer knows
-// nothing. It would report races between equal numbers of both tables, so they bypass libc.
+// The thread that runs this has a descriptor table of its own. ThreadSanitizer does not know that,
+// and would report a race with the same number in the table of the process. So the calls that it
+// intercepts are made without libc.
 
 struct OwnFile {
     explicit OwnFile(const std::string& path)
@@ -43,7 +44,8 @@ struct FileFacts {
     bool is_on_disk = false; // not in memory, and not persistent memory
 };
 
-// Returns nothing to rely on unless FD is the file of MAPPING. On btrfs, both devices differ.
+// Returns FileFacts() unless FD is the file of MAPPING. On btrfs, statx(2) and /proc/self/maps
+// report different devices, so no file matches there.
 FileFacts examine(int fd, const Mapping& mapping) {
     struct statx status {};
     struct statfs system {};
@@ -58,8 +60,8 @@ FileFacts examine(int fd, const Mapping& mapping) {
     return {status.stx_size, knows_mapped_data(type), type != TMPFS_MAGIC && is_known_without_dax};
 }
 
-// Calls MARK(begin, end) for ranges of [BEGIN, END) of the file that have data. It returns where to
-// search on.
+// Calls MARK(first, last) for each range of data in [BEGIN, END) of the file. MARK returns the
+// offset at which the search continues. If the file cannot be searched, the rest counts as data.
 template <typename Mark>
 void for_each_data(int fd, std::uint64_t begin, std::uint64_t end, Mark mark) {
     while (begin < end) {
@@ -96,7 +98,7 @@ public:
             found_.on_disk.push_back(memory_.subspan(from - begin_, to - from));
         if (!facts.has_reliable_holes)
             return mark(from - begin_, covered_);
-        // modulo 2^64
+        // It may be negative, and wraps then.
         const std::uint64_t shift = mapping.file_offset + (from - mapping.begin) - (from - begin_);
         const std::uint64_t first = from - begin_ + shift;
         const std::uint64_t last = covered_ + shift;
@@ -104,7 +106,7 @@ public:
         for_each_data(file.fd, first, end, [&](std::uint64_t data, std::uint64_t stop) {
             mark(data - shift, stop - shift);
             const std::uint64_t blocks = (stop - shift - 1) / wire::digest_block + 1;
-            return blocks * wire::digest_block + shift; // the rest of a marked block is of no use
+            return blocks * wire::digest_block + shift; // the whole block is marked
         });
         // What is mapped beyond the end of the file cannot be read. The comparison reports that.
         mark(end - shift, covered_);

@@ -38,7 +38,7 @@ Examples:
   RPMEM_CMD='rpmemd --poolset-dir /srv/pools' rpmemctl probe target
   rpmemctl probe target --json | jq .verdict)";
 
-// The exit statuses of the other verbs, and the heading of their examples.
+// The exit statuses of the verbs that ask a target, except probe, and the heading of the examples.
 #define STATUSES                                                                                   \
     "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the target's rpmemd is too old,\n"            \
     "4 the pool is not sound or differs from the file, 5 the pool is in use\n\nExamples:\n"
@@ -46,7 +46,7 @@ Examples:
 // The same for verbs that steer a program.
 #define STEERING "Exit status: 0 done, 1 failed, 2 wrong usage\n\nExamples:\n"
 
-// clang-format off: each row has the same form, whatever its width.
+// clang-format off: it would break rows of different widths in different ways.
 constexpr std::array helps = {
     VerbHelp{Verb::probe, machines, "probe", "[TARGET]",
              "Report what this machine and a target support", probe_text, probe_footer},
