@@ -226,9 +226,9 @@ private:
             Link& link = *links_[lane].back();
             link.silence(side);
             if (plan_.kernel_tells)
-                for (const Side side : {Side::initiator, Side::target})
+                for (const Side each : {Side::initiator, Side::target})
                     world_.at(world_.now() + peer_timeout + world_.random().below(peer_timeout),
-                              [&link, side] { link.time_out(side); });
+                              [&link, each] { link.time_out(each); });
         }
     }
     void lose_session() {
