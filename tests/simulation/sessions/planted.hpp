@@ -31,6 +31,8 @@ void stores_state(bool stores);
 [[nodiscard]] bool leaves_attributes();
 // Clears the marks that were not cleared before their blocks were read.
 void clear_late_marks();
+// Call it when a program begins. The marks of an earlier one may have been destroyed.
+void forget_late_marks();
 // Is called instead of FrameLane::drain().
 [[nodiscard]] int planted_drain(initiator::FrameLane* lane);
 

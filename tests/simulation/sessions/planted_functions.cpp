@@ -8,6 +8,7 @@
 #include "rpmemd/registry/fence.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/sessions/alone_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/preempted_atomic.hpp"
 
@@ -110,11 +111,13 @@ bool leaves_attributes() { return state.planted == Planted::unsynced_record && s
 bool tests_marks_first() { return state.planted == Planted::tested_mark; }
 
 bool clears_marks_late(std::atomic<std::uint64_t>& word, std::uint64_t kept) {
-    if (state.planted != Planted::late_clear)
+    if (state.planted != Planted::late_clear || !AloneWatch::of_program())
         return false;
     state.late_marks.emplace_back(&word, kept);
     return true;
 }
+
+void forget_late_marks() { state.late_marks.clear(); }
 
 void clear_late_marks() {
     for (const auto& [word, kept] : std::exchange(state.late_marks, {})) {

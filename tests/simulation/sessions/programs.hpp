@@ -24,6 +24,7 @@ public:
         clients_.push_back(
             std::make_unique<Client>(world_, plan_, model_, watch_, alone_, memory_, log_, judge_));
         alone_.program_begins(*process_);
+        forget_late_marks();
         begins_();
         world_.start("program", process_, [this, client = clients_.back().get(), own = process_] {
             client->run();
