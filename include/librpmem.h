@@ -175,7 +175,8 @@ const char* rpmem_check_version(unsigned major_required, unsigned minor_required
 const char* rpmem_errormsg(void);
 
 /*
- * The rest of this file is not in librpmem 1.12.1 (symbol version LIBRPMEM_1.1).
+ * The rest of this file is not in librpmem 1.12.1. rpmem_stats() has the symbol version
+ * LIBRPMEM_1.1.
  *
  * The statistics of an open pool count the calls that have succeeded since the pool was opened, on
  * all lanes together. Times are in nanoseconds. Quantiles are upper bounds, and at most 12.5 % too
@@ -198,7 +199,8 @@ enum rpmem_link_state {
     RPMEM_LINK_RECONNECTING, /* calls wait */
     RPMEM_LINK_FAILED,       /* all calls fail */
     RPMEM_LINK_AWAY,         /* RPMEM_ON_LOSS=alone: calls go on without the target */
-    RPMEM_LINK_CATCHING_UP   /* the same, while the target is sent what it lacks */
+    RPMEM_LINK_CATCHING_UP,  /* the same, while the target is sent what it lacks */
+    RPMEM_LINK_PAUSED        /* the same, until `rpmemctl resume` */
 };
 
 struct rpmem_pool_stats {
@@ -225,6 +227,53 @@ struct rpmem_pool_stats {
  *   ENOTSUP  the memory file for statistics could not be created when the pool was opened
  */
 int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats);
+
+/*
+ * The state of the replica (symbol version LIBRPMEM_1.2). It is in sync if the target is connected,
+ * and has everything that calls on the pool have made durable. Without RPMEM_ON_LOSS=alone it is in
+ * sync while the target is connected.
+ */
+#define RPMEM_REPLICA_STATE_VERSION 1U
+#define RPMEM_REPLICA_REASON_LEN 512
+
+enum rpmem_sync_state {
+    RPMEM_REPLICA_IN_SYNC,
+    RPMEM_REPLICA_AWAY,        /* the session is lost, and may be replaced */
+    RPMEM_REPLICA_CATCHING_UP, /* the target is sent what it lacks */
+    RPMEM_REPLICA_FAILED,      /* it does not become in sync before the pool is opened again */
+    RPMEM_REPLICA_PAUSED       /* an operator has paused it (rpmemctl pause) */
+};
+
+struct rpmem_replica_state_info {
+    uint32_t version;       /* in: RPMEM_REPLICA_STATE_VERSION */
+    uint32_t state;         /* enum rpmem_sync_state */
+    uint64_t since;         /* when the state began: seconds since 1970 (UTC) */
+    uint64_t behind_bytes;  /* bytes that the target lacks, in blocks of 64 KiB */
+    uint64_t catch_up_rate; /* bytes per second that it is sent now, 0 unless catching up */
+    char reason[RPMEM_REPLICA_REASON_LEN]; /* why it is not in sync, else empty; ends with NUL */
+};
+
+/*
+ * Fills INFO. Does not wait for the target. Any thread may call it, also during calls on lanes and
+ * rpmem_wait_in_sync(). Returns 0, or -1 with errno, and then leaves INFO unchanged:
+ *   EINVAL   RPP or INFO is NULL, or the version is not RPMEM_REPLICA_STATE_VERSION
+ *   EPERM    this process is a child of the one that opened the pool
+ */
+int rpmem_replica_state(RPMEMpool* rpp, struct rpmem_replica_state_info* info);
+
+/*
+ * Waits until the replica is in sync, for at most TIMEOUT_MS milliseconds, from 0 to INT_MAX. There
+ * is no unlimited wait. Any thread may call it, also during calls on lanes. Returns 0, or -1 with
+ * errno:
+ *   ETIMEDOUT    the replica is not in sync after TIMEOUT_MS; the call can be repeated
+ *   EINVAL       RPP is NULL, or TIMEOUT_MS is negative
+ *   EPERM        this process is a child of the one that opened the pool
+ *   EIO, EFAULT, ESTALE, ECONNRESET, EACCES
+ *                the replica has failed, and every later wait fails, too: its medium failed, memory
+ *                of the pool cannot be read, another session has opened the pool, or the session
+ *                cannot be replaced. rpmem_wait_in_sync(3) lists the causes
+ */
+int rpmem_wait_in_sync(RPMEMpool* rpp, int timeout_ms);
 
 #ifdef __cplusplus
 }

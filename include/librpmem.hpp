@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -104,6 +106,23 @@ private:
 enum class Words {
     strict, // a word is old or new
     relaxed // a word may be torn: for data that is not read before it is complete
+};
+
+// See rpmem_replica_state(3).
+enum class ReplicaState : std::uint32_t {
+    in_sync = RPMEM_REPLICA_IN_SYNC,
+    away = RPMEM_REPLICA_AWAY,
+    catching_up = RPMEM_REPLICA_CATCHING_UP,
+    failed = RPMEM_REPLICA_FAILED, // final until the pool is opened again
+    paused = RPMEM_REPLICA_PAUSED
+};
+
+struct ReplicaStatus {
+    ReplicaState state = ReplicaState::in_sync;
+    std::chrono::system_clock::time_point since{}; // when the state began, in whole seconds
+    std::uint64_t behind_bytes = 0;  // bytes that the target lacks, in blocks of 64 KiB
+    std::uint64_t catch_up_rate = 0; // bytes per second, 0 unless catching_up
+    std::string reason{};            // why it is not in sync, else empty
 };
 
 namespace detail {
@@ -310,6 +329,27 @@ public:
         if (rpmem_stats(session_->pool(), &stats) != 0)
             return detail::last_error();
         return stats;
+    }
+
+    // rpmem_replica_state(3). Any thread may call it.
+    [[nodiscard]] Expected<ReplicaStatus> replica_state() const {
+        rpmem_replica_state_info info{};
+        info.version = RPMEM_REPLICA_STATE_VERSION;
+        if (rpmem_replica_state(session_->pool(), &info) != 0)
+            return detail::last_error();
+        return ReplicaStatus{.state = static_cast<ReplicaState>(info.state),
+                             .since = std::chrono::system_clock::time_point(
+                                 std::chrono::seconds(static_cast<std::int64_t>(info.since))),
+                             .behind_bytes = info.behind_bytes,
+                             .catch_up_rate = info.catch_up_rate,
+                             .reason = info.reason};
+    }
+
+    // rpmem_wait_in_sync(3): fails with ETIMEDOUT after TIMEOUT, from 0 to INT_MAX milliseconds. A
+    // longer one counts as INT_MAX. Any thread may call it.
+    Expected<void> wait_in_sync(std::chrono::milliseconds timeout) const {
+        const auto limit = std::clamp<std::chrono::milliseconds::rep>(timeout.count(), -1, INT_MAX);
+        return detail::checked(rpmem_wait_in_sync(session_->pool(), static_cast<int>(limit)));
     }
 
     // rpmem_close(3), with its result; the destructor ignores the result. Fails with EBUSY, and

@@ -7,12 +7,15 @@
 #include "common/base/probes.hpp"
 #include "common/wire/unsolicited.hpp"
 #include "librpmem/connection/link_thread.hpp"
+#include "librpmem/control/control_server.hpp"
+#include "librpmem/library_log.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/remote_removal.hpp"
 #include "librpmem/settings/load_time.hpp"
 #include "librpmem/settings/refusal.hpp"
 #include "librpmem/settings/settings.hpp"
+#include "librpmem/statistics/public_replica.hpp"
 #include "librpmem/statistics/public_statistics.hpp"
 #include "librpmem/uncancelled.hpp"
 
@@ -21,6 +24,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -50,26 +54,6 @@ void set_error(int code, const char* text) {
     errno = code;
 }
 
-Log to_stderr(const Settings& settings) {
-    return Log::to_stderr("librpmem", settings.log_level, standard_error_at_load());
-}
-
-Log open_log(const Settings& settings) {
-    if (settings.log_level == LogLevel::none)
-        return {};
-    if (settings.log_file.empty())
-        return to_stderr(settings);
-    std::string path = settings.log_file;
-    if (path.ends_with('-'))
-        path += std::to_string(::getpid());
-    auto log = Log::to_file(path, settings.log_level);
-    if (log)
-        return std::move(*log);
-    Log instead = to_stderr(settings);
-    instead.error("RPMEM_LOG_FILE: {}; standard error is used", log.error().text);
-    return instead;
-}
-
 // A program may close its pools in a handler of atexit(3) that runs after ~Library().
 constinit std::atomic<bool> library_is_gone = false;
 
@@ -77,7 +61,9 @@ struct Library {
     Settings settings = read_settings(setting_from_environment);
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
-    LinkThread heartbeats{wire::heartbeat_interval, beat_all};
+    ControlServer control;
+    LinkThread heartbeats{wire::heartbeat_interval,
+                          [this](auto links, auto& lock) { beat_and_serve(links, lock, control); }};
 
     Library() {
         if (settings.read_only)
@@ -99,32 +85,13 @@ Library& library() {
 
 PoolServices services() {
     Library& own = library();
-    return {.log = own.log, .heartbeats = &own.heartbeats};
+    return {.log = own.log, .heartbeats = &own.heartbeats, .control = &own.control};
 }
 
 const std::string& next_command() {
     Library& own = library();
     const auto& commands = own.settings.commands;
     return commands[own.next_command.fetch_add(1, std::memory_order_relaxed) % commands.size()];
-}
-
-// Returns the kind of a log line, for Log::error_of_kind(), which limits the lines of each kind.
-std::string_view kind_of(ErrorClass kind) {
-    switch (kind) {
-    case ErrorClass::caller_fault:
-        return "wrong argument, setting or file";
-    case ErrorClass::target_refused:
-        return "refused by a target";
-    case ErrorClass::link_lost:
-        return "lost connection";
-    case ErrorClass::medium_failed:
-        return "failed medium";
-    case ErrorClass::resource_limit:
-        return "limit of this system";
-    case ErrorClass::bug:
-        break;
-    }
-    return "fault of librpmem";
 }
 
 // ABOUT names the target and the pool set, or the call.
@@ -385,6 +352,33 @@ RPMEM_EXPORT int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats) {
         RPMEM_ASSIGN(const PoolSnapshot snapshot, pool.statistics());
         *stats = public_statistics(snapshot);
         return {};
+    });
+}
+
+RPMEM_EXPORT int rpmem_replica_state(RPMEMpool* rpp, struct rpmem_replica_state_info* info) {
+    return on_pool(rpp, [&](Pool& pool) -> Result<> {
+        if (!info)
+            return invalid("rpmem_replica_state: the structure must not be NULL");
+        if (info->version != RPMEM_REPLICA_STATE_VERSION)
+            return invalid("rpmem_replica_state: the version of the structure is {}, expected {} "
+                           "(RPMEM_REPLICA_STATE_VERSION)",
+                           info->version, RPMEM_REPLICA_STATE_VERSION);
+        RPMEM_ASSIGN(const ReplicaReport replica, pool.replica_report());
+        *info = public_replica_state(replica);
+        return {};
+    });
+}
+
+// A wait that has timed out is not logged, because a program may wait again and again.
+RPMEM_EXPORT int rpmem_wait_in_sync(RPMEMpool* rpp, int timeout_ms) {
+    return guarded([&] {
+        const Uncancelled whole_call;
+        const Result<> done = rpp ? rpp->pool->await_in_sync(std::chrono::milliseconds(timeout_ms))
+                                  : Result<>(invalid("the pool handle is NULL"));
+        if (done || done.error().code != ETIMEDOUT)
+            return report(rpp, done);
+        set_error(ETIMEDOUT, done.error().text.c_str());
+        return -1;
     });
 }
 

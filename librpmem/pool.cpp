@@ -73,7 +73,7 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
                                    std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
-    RPMEM_TRY(start_catch_up(services.log));
+    RPMEM_TRY(start_catch_up(services.log, services.control));
     in_children_.emplace(
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);
@@ -208,6 +208,7 @@ Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
         return done;
     }
     equalizer_->finish();
+    link_->wake_waits();
     return go_on_alone(call, bound);
 }
 
@@ -333,6 +334,7 @@ Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
 
 Result<> Pool::close() {
     in_children_.reset();
+    link_->refuse_steering();
     link_->limit_reconnecting(close_time);
     CallBound bound;
     if (closes_alone(close_time))

@@ -64,6 +64,9 @@ public:
     Result<> set_attributes(const rpmem_pool_attr& attributes);
     // Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
+    // Thread-safe. await_in_sync() waits for at most TIME, and then fails with ETIMEDOUT.
+    [[nodiscard]] Result<ReplicaReport> replica_report();
+    [[nodiscard]] Result<> await_in_sync(std::chrono::milliseconds time);
     // Even on failure, the pool may only be destroyed afterwards.
     Result<> close();
     // Whether this process is a child of the process that opened the pool. Every operation fails in
@@ -139,7 +142,7 @@ private:
     // For RPMEM_ON_LOSS=alone, see Replica. is_alone(): calls go on without the target now.
     [[nodiscard]] bool is_alone() const { return replica_ && replica_->lacks_calls(); }
     [[nodiscard]] Result<unsigned> lanes_for_program(Connection& connection);
-    [[nodiscard]] Result<> start_catch_up(const Log& log);
+    [[nodiscard]] Result<> start_catch_up(const Log& log, ControlServer* control);
     [[nodiscard]] Result<> go_on_alone(const char* call, CallBound& bound);
     [[nodiscard]] bool closes_alone(std::chrono::milliseconds time);
 

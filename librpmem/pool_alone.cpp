@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of Pool for RPMEM_ON_LOSS=alone: what open and close do, see Replica.
+#include "librpmem/control/control_server.hpp"
 #include "librpmem/pool.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ Result<unsigned> Pool::lanes_for_program(Connection& connection) {
     return granted - 1;
 }
 
-Result<> Pool::start_catch_up(const Log& log) {
+Result<> Pool::start_catch_up(const Log& log, ControlServer* control) {
     if (!replica_)
         return {};
     catch_up_ =
@@ -44,7 +45,10 @@ Result<> Pool::start_catch_up(const Log& log) {
                                                  .name = equalizer_->name(),
                                                  .kept = &*kept_attributes_},
                                   settings_, log);
-    return catch_up_->start();
+    RPMEM_TRY(catch_up_->start());
+    if (control)
+        link_->show_control(control->start(settings_.runtime_dir));
+    return {};
 }
 
 // After the comparison: a replica that differs would never be equal by what this program writes
@@ -55,7 +59,10 @@ Result<> Pool::go_on_alone(const char* call, CallBound& bound) {
         return {};
     RPMEM_TRY(set_replica_state(call, wire::ReplicaState::may_go_alone, bound));
     link_->go_on_alone(
-        [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); });
+        {.leave = [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); },
+         .pause = [this] { return catch_up_->pause(); },
+         .resume = [this] { return catch_up_->resume(); },
+         .limit_rate = [this](std::uint64_t rate) { catch_up_->limit_rate(rate); }});
     return {};
 }
 

@@ -4,11 +4,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace rpmem::initiator {
 
-// Returns true if the check is not possible, for example without free descriptors.
-[[nodiscard]] bool is_readable(std::span<const std::byte> memory);
+// Returns the offset of the first byte that cannot be read, or nothing if all can be read. Reads
+// one byte of each page. Returns nothing if the check is not possible, for example without free
+// descriptors in a process that may not call process_vm_readv(2).
+[[nodiscard]] std::optional<std::size_t> unreadable_at(std::span<const std::byte> memory);
+
+[[nodiscard]] inline bool is_readable(std::span<const std::byte> memory) {
+    return !unreadable_at(memory);
+}
 
 } // namespace rpmem::initiator

@@ -18,4 +18,7 @@ using BlockDigest = std::array<std::byte, digest_size>;
 // allocate.
 void digest_blocks(std::span<const std::byte> range, std::span<BlockDigest> digests);
 
+// Returns the digest of a whole block of zeros.
+[[nodiscard]] const BlockDigest& digest_of_zeros();
+
 } // namespace rpmem::wire

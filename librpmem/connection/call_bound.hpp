@@ -37,6 +37,12 @@ public:
                        .pause = times.first_pause,
                        .cause = cause};
     }
+    // For a call that waits for the connection and does not need it: no attempt begins or lasts
+    // after the deadline.
+    void end_exactly() { is_exact_ = true; }
+    [[nodiscard]] bool has_ended_exactly() const {
+        return is_exact_ && begun_ && Clock::now() >= begun_->deadline;
+    }
     // Call it when a range of the call was acknowledged. The next loss starts the full time again.
     void renew() { begun_.reset(); }
     // Like renew(), but only if the operation has progressed further than in any session before.
@@ -58,7 +64,7 @@ public:
 
     // Whether another attempt may start. One attempt may start after the deadline, so that a
     // process that was stopped until then (SIGSTOP) gets one.
-    [[nodiscard]] bool may_try() const { return !begun_->is_last; }
+    [[nodiscard]] bool may_try() const { return !begun_->is_last && !has_ended_exactly(); }
     // Counts an attempt, and returns its maximum time.
     milliseconds start_try() {
         ++begun_->tries;
@@ -101,7 +107,7 @@ public:
 private:
     void extend_if_passed() {
         const auto now = Clock::now();
-        if (now < begun_->deadline || begun_->is_last)
+        if (is_exact_ || now < begun_->deadline || begun_->is_last)
             return;
         begun_->is_last = true;
         begun_->deadline = now + begun_->one_try;
@@ -119,6 +125,7 @@ private:
     };
     std::optional<Begun> begun_;
     std::uint64_t max_acknowledged_ = 0;
+    bool is_exact_ = false;
 };
 
 } // namespace rpmem::initiator

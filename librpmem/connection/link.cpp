@@ -79,7 +79,7 @@ void Link::begin_counting() {
     put_text(facts.name, name());
     put_text(facts.lanes_by, current_->facts().description);
     facts.size = arguments_.size;
-    facts.opened = facts.state_since = now();
+    facts.opened = facts.state_since = sync_since_ = now();
     facts.nanoseconds_of_tick = current_->nanoseconds_of_tick();
 }
 
@@ -87,6 +87,7 @@ void Link::set_state(State next) {
     state_ = next;
     counters_.facts().state = next;
     counters_.facts().state_since = now();
+    note_sync_state();
 }
 
 void Link::count_replayed(std::size_t bytes) {
@@ -199,6 +200,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
         waiting_since_ = logged_ = bound.began();
         logged_problems_.clear();
     }
+    last_problem_ = loss;
     set_state(State::reconnecting);
     put_text(counters_.facts().last_loss, loss.text);
     const std::shared_ptr<Connection> lost = current_;
@@ -207,6 +209,11 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     lock.lock();
     if (state_ != State::reconnecting || current_ != lost)
         return; // a call that waited has given up
+    // Only the wait for the replica has ended. The next call tries again.
+    if (!next && bound.has_ended_exactly()) {
+        set_state(State::connected);
+        return changed_.notify_all();
+    }
     if (!next)
         return give_up(std::move(next).error());
     const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
@@ -238,7 +245,7 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
 // The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
 Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
-    while (bound.may_try()) {
+    while (bound.may_try() && !is_paused()) {
         if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
             std::this_thread::sleep_for(
                 std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()));
@@ -322,6 +329,7 @@ Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned n
 // Without memory one heartbeat is skipped.
 void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
+    note_sync_state();
     if (state_ == State::reconnecting)
         log_waiting();
     const std::shared_ptr<Connection> connection = is_away() ? reached_ : current_;

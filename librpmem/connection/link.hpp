@@ -17,6 +17,9 @@
 //   catching_up   | away          | that session is lost
 //   catching_up   | connected     | join()
 //   away          | failed        | the target has refused the pool for ever
+//   any but       | paused        | an operator has paused it, after go_on_alone()
+//   failed        |               |
+//   paused        | away          | an operator has resumed it
 //
 // A failed link stays failed, so that every later call reports the same error.
 #pragma once
@@ -24,6 +27,7 @@
 #include "common/base/log.hpp"
 #include "librpmem/connection/call_bound.hpp"
 #include "librpmem/connection/connection.hpp"
+#include "librpmem/connection/replica_report.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <algorithm>
@@ -36,17 +40,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace rpmem::initiator {
 
+class ControlServer;
 class LinkThread;
+struct ControlRequest;
 
 // What all pools of the process share.
 struct PoolServices {
     Log log{};
     LinkThread* heartbeats = nullptr; // null if no heartbeats are sent
+    ControlServer* control = nullptr; // null if nobody can steer the pools
 };
 
 class Link {
@@ -83,10 +91,27 @@ public:
     void count_replayed(std::size_t bytes);
     // Fails with ENOTSUP if the counters have no file to read them from. Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // From now on the program goes on when a call gives up on a lost session. LEAVE is called under
-    // the mutex of the link with the reason, and with whether the target is not tried again.
-    using Leave = std::function<void(const Error& why, bool has_failed)>;
-    void go_on_alone(Leave leave);
+    // What the pool does when the program goes on without the target. The functions are called
+    // under the mutex of the link.
+    struct Alone {
+        // A call has given up, for this reason. HAS_FAILED: the target is not tried again.
+        std::function<void(const Error& why, bool has_failed)> leave;
+        // An operator steers the pool. Fail if the replica has failed.
+        std::function<Result<>()> pause;
+        std::function<Result<>()> resume;
+        std::function<void(std::uint64_t bytes_per_second)> limit_rate; // 0: no limit
+    };
+    // From now on the program goes on when a call gives up on a lost session.
+    void go_on_alone(Alone alone);
+    // Carries out the request of an operator, without waiting. Fails with EOPNOTSUPP if this pool
+    // does not go on alone, and with the error of the pool if it has failed.
+    [[nodiscard]] Result<> steer(const ControlRequest& request);
+    // rpmem_close() begins: steer() fails from now on, so that nothing else ends the session.
+    void refuse_steering();
+    // Whether NAME is the name of the pool in its statistics.
+    [[nodiscard]] bool is_named(std::string_view name);
+    // Stores in the statistics where requests for steer() are received, or why they are not.
+    void show_control(const Result<std::string>& socket);
     // What an error of the target means for a program that goes on without it.
     enum class WithoutTarget { goes_on, goes_on_for_ever, ends };
     [[nodiscard]] static WithoutTarget without_target(const Error& error);
@@ -102,13 +127,28 @@ public:
     void show_behind(std::size_t bytes);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
     void drop_reached();
+    // Ends the session that steer() has left. That may wait for a request of another thread.
+    void cut_paused();
     // After join(): stores in the record of the target that it is in sync. Returns whether it is
     // stored, or never will be.
     [[nodiscard]] bool record_in_sync();
     void end(const Error& error);
+    // The last attempt of that thread has failed with ERROR. IS_FINAL: there is no other attempt.
+    void note_attempt(const Error& error, bool is_final);
     // Makes the session the current one if COMMIT returns true. COMMIT is called under the mutex of
     // the link, so no call sees the one without the other. Returns what COMMIT has returned.
     bool join(const std::shared_ptr<Connection>& connection, const std::function<bool()>& commit);
+
+    // Returns the state of the replica, its reason and since when. Thread-safe, like the next two.
+    [[nodiscard]] ReplicaReport replica_report();
+    // Waits until the replica is in sync, and until IS_EQUAL returns true while it is connected.
+    // Fails with ETIMEDOUT after TIME, and at once if the link, the replica or IS_EQUAL has failed.
+    // Replaces a lost connection that no other call replaces, but does not give up a link because
+    // TIME is over. IS_EQUAL is called under the mutex of the link.
+    using IsEqual = std::function<Result<bool>()>;
+    [[nodiscard]] Result<> await_in_sync(std::chrono::milliseconds time, const IsEqual& is_equal);
+    // IS_EQUAL may return another value now.
+    void wake_waits();
 
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void limit_reconnecting(std::chrono::milliseconds time) {
@@ -129,6 +169,14 @@ private:
     using State = LinkState;
 
     void set_state(State next);
+    // Whether the replica is in sync, see link_sync.cpp. Callers hold mutex_.
+    [[nodiscard]] SyncState sync_state() const;
+    void note_sync_state();
+    [[nodiscard]] std::optional<Error> unnoticed_loss() const;
+    [[nodiscard]] std::optional<Error> why_not_in_sync() const;
+    void look_for_loss(std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] Result<bool> is_in_sync(const IsEqual& is_equal);
+    void replace_lost(std::unique_lock<std::mutex>& lock, Clock::time_point end);
     [[nodiscard]] static std::uint64_t now();
     void begin_counting();
     [[nodiscard]] static bool may_replace(const Connection& connection, const Error& loss);
@@ -141,12 +189,15 @@ private:
     // of rpmem_close().
     [[nodiscard]] std::string limit() const;
     [[nodiscard]] bool is_away() const {
-        return state_ == State::away || state_ == State::catching_up;
+        return state_ == State::away || state_ == State::catching_up || state_ == State::paused;
     }
     void set_failed(Error error);
     void give_up(Error error);
     // Whether go_on_alone() was called. Locks mutex_.
     [[nodiscard]] bool goes_on_alone();
+    [[nodiscard]] Result<> pause();
+    [[nodiscard]] Result<> resume();
+    [[nodiscard]] bool is_paused();
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
@@ -177,19 +228,28 @@ private:
     std::condition_variable changed_;
     State state_ = State::connected;
     std::shared_ptr<Connection> current_;
-    std::optional<Error> failure_;        // the reason of State::failed and away
-    Leave leave_;                         // empty before go_on_alone()
+    std::optional<Error> failure_;        // the reason of State::failed, away and paused
+    std::optional<Alone> alone_;          // nothing before go_on_alone()
+    bool is_closing_ = false;             // see refuse_steering()
+    bool must_cut_ = false;               // see cut_paused()
     std::shared_ptr<Connection> reached_; // the session that catches up
-    Clock::time_point logged_in_;         // the last login
-    Clock::time_point last_contact_;      // when a daemon of this link last had the pool
+    Clock::time_point logged_in_;    // the last login
+    Clock::time_point last_contact_; // when a daemon of this link last had the pool
+    bool has_failed_ = false; // while away: the target is not tried again
+    SyncState sync_state_ = SyncState::in_sync;
+    std::uint64_t sync_since_ = 0; // nanoseconds since 1970
+    Error last_problem_{};         // why the target is not back yet
     // For the log: the call that reconnects.
-    Clock::time_point waiting_since_; // its first loss
-    Clock::time_point logged_;        // its last log line
-    Error last_problem_{};
+    Clock::time_point waiting_since_;                         // its first loss
+    Clock::time_point logged_;                                // its last log line
     std::vector<std::pair<ErrorClass, int>> logged_problems_; // kind and code
 };
 
 // A LinkThread::Round that calls Link::beat() for each link.
 void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
+// The same, and then serves the requests that CONTROL has received. The last round of the thread
+// stops CONTROL.
+void beat_and_serve(std::span<Link* const> links, std::unique_lock<std::mutex>& lock,
+                    ControlServer& control) noexcept;
 
 } // namespace rpmem::initiator

@@ -16,14 +16,14 @@ constexpr std::chrono::seconds daemon_end(2);
 
 } // namespace
 
-void Link::go_on_alone(Leave leave) {
+void Link::go_on_alone(Alone alone) {
     const std::lock_guard lock(mutex_);
-    leave_ = std::move(leave);
+    alone_ = std::move(alone);
 }
 
 bool Link::goes_on_alone() {
     const std::lock_guard lock(mutex_);
-    return leave_ != nullptr;
+    return alone_.has_value();
 }
 
 // A target that has a newer owner must not be replaced by a program that does not know of it, so
@@ -42,14 +42,16 @@ Link::WithoutTarget Link::without_target(const Error& error) {
 }
 
 void Link::give_up(Error error) {
-    const WithoutTarget next = leave_ ? without_target(error) : WithoutTarget::ends;
+    const WithoutTarget next = alone_ ? without_target(error) : WithoutTarget::ends;
     if (next == WithoutTarget::ends)
         return set_failed(std::move(error));
+    has_failed_ = next == WithoutTarget::goes_on_for_ever;
+    last_problem_ = error;
     set_state(State::away);
     last_contact_ = Clock::now();
     put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
-    leave_(*failure_, next == WithoutTarget::goes_on_for_ever);
+    alone_->leave(*failure_, has_failed_);
     changed_.notify_all();
 }
 
@@ -78,7 +80,7 @@ void Link::note(Clock::time_point Link::*moment) {
 
 void Link::show_catching_up() {
     const std::lock_guard lock(mutex_);
-    if (is_away())
+    if (state_ == State::away)
         set_state(State::catching_up);
 }
 
@@ -104,11 +106,20 @@ void Link::drop_reached() {
     last_contact_ = Clock::now();
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
-    if (is_away())
+    if (state_ == State::catching_up)
         set_state(State::away);
     lock.unlock(); // to destroy a connection takes time
     if (dropped)
         dropped->cut();
+}
+
+void Link::note_attempt(const Error& error, bool is_final) {
+    const std::lock_guard lock(mutex_);
+    if (!is_away())
+        return;
+    last_problem_ = error;
+    has_failed_ = is_final;
+    note_sync_state();
 }
 
 bool Link::record_in_sync() {
@@ -120,7 +131,12 @@ bool Link::record_in_sync() {
         return false;
     lock.unlock();
     const auto stored = connection->session().set_replica_state(wire::ReplicaState::in_sync);
-    return stored || stored.error().kind == ErrorClass::target_refused;
+    if (stored ||
+        (stored.error().kind == ErrorClass::target_refused && stored.error().code != EBADMSG))
+        return true;
+    // Another request to a silent target would take as long, and calls would wait for it.
+    connection->monitor().declare_lost(stored.error());
+    return false;
 }
 
 void Link::end(const Error& error) {

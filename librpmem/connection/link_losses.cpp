@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of Link that decides what a failure means: whether the connection is lost, and whether
-// another connection would help the call. Link::connection() then replaces it, or fails.
+// another connection would help the call. Link::connection() then connects again, or fails.
 //
 //   what failed        the connection is lost           another connection helps
-//   connecting a lane  if a later attempt may succeed   always, then
+//   connecting a lane  if a later attempt may succeed   if the connection is lost
 //   an operation       always                           unless the target violated the protocol, or
-//                                                       is alive and does not answer in time
-//   a request          unless the target refused it     likewise
+//                                                       is alive and did not answer in time
+//   a request          unless the target refused it     like an operation
 //   the session        see Session::poll_for_loss()     unless the medium has failed
 #include "librpmem/connection/link.hpp"
 
@@ -31,11 +31,14 @@ Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, bool r
     Error error = std::move(lane).error();
     if (connection.await_loss(error))
         return Failure(std::move(error));
-    // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
+    // A lack of descriptors may be temporary, so a recovery connects the lane again. Otherwise the
     // call fails at once.
     if ((recovers || bound.has_begun()) && error.kind == ErrorClass::resource_limit)
         error.kind = ErrorClass::link_lost;
-    if (may_replace(connection, error)) {
+    // For a program that goes on alone, the loss is declared even if the connection is not
+    // replaced. connection() then finds the loss, and gives up on the target.
+    if (may_replace(connection, error) ||
+        (error.kind == ErrorClass::link_lost && goes_on_alone())) {
         const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
             Clock::now() - began - settings_.peer_timeout);
         bound.begin(times(), error.text, std::max(spent, std::chrono::milliseconds(0)));
@@ -79,10 +82,11 @@ Result<> Link::lane_failed(Connection& connection, const FrameLane& lane, int co
         bound);
 }
 
-// Another connection does not help if the target violates the protocol, or if it is alive but does
-// not complete an operation. Such an error is classified as a refusal. In the time that is left of
-// a call, even a good target may not complete one. RPMEM_ON_LOSS=wait and alone try another
-// connection even if the target is alive: its medium may only stall.
+// Another connection does not help if the target violated the protocol, or if it is alive and did
+// not complete an operation in time. Such an error becomes a refusal, with two exceptions. A call
+// that has already spent time on a loss may have too little left even for a good target. With
+// RPMEM_ON_LOSS=wait or alone another connection is tried, because the medium of the target may
+// have stalled for a while only.
 Result<> Link::lose(Connection& connection, Error error, const CallBound& bound) {
     const bool is_late =
         error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit() && !goes_on_alone();

@@ -21,8 +21,8 @@ int FrameLane::persist_copies(std::span<const CopiedRange> ranges) {
     return code;
 }
 
-// The pieces are as small as those of reads, because libfabric copies a piece that is not in the
-// pool into a buffer of that size.
+// A piece is at most as large as a piece of a read. The bytes are not in the registered memory of
+// the pool, so FabricConnection copies each piece into a send buffer, which has that size.
 int FrameLane::flush_copy(CopiedRange range) {
     auto& [copy, offset] = range;
     const std::size_t max_piece = max_read_piece(responses_.max_payload());

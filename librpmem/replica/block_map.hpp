@@ -35,6 +35,9 @@ public:
     }
     // Clear the mark before the block is read. Otherwise a store after the read would be lost.
     void clear(std::size_t block) { words_[block / word_bits].fetch_and(~bit_of(block)); }
+    [[nodiscard]] bool is_marked(std::size_t block) const {
+        return (words_[block / word_bits].load() & bit_of(block)) != 0;
+    }
     // Returns the first marked block that is not before FROM, or blocks() if there is none.
     [[nodiscard]] std::size_t next(std::size_t from) const {
         while (from < blocks_) {

@@ -2,7 +2,7 @@
 #include "librpmem/replica/block_sender.hpp"
 
 #include "librpmem/readable_memory.hpp"
-#include "librpmem/replica/load_words.hpp"
+#include "librpmem/replica/guarded_load.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,19 +16,20 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     const std::size_t offset = block * digest_block;
     const std::span<std::byte> source =
         memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
-    if (!is_readable(source)) {
-        failure_ = Error{EFAULT, ErrorClass::caller_fault,
-                         fmt::format("{} bytes at offset {} of the pool, at {}, cannot be read by "
-                                     "this process, so they cannot be sent to the replica; are "
-                                     "they mapped, and with PROT_READ?",
-                                     source.size(), offset, fmt::ptr(source.data()))};
-        return {};
-    }
     if (!copies_)
         copies_ = std::make_unique<std::byte[]>(max_together * digest_block);
     const std::span copy(copies_.get() + place * digest_block, source.size());
-    load_words(copy.data(), source);
-    return copy;
+    std::optional<std::size_t> unreadable = unreadable_at(source);
+    if (!unreadable)
+        unreadable = load_words_guarded(copy.data(), source);
+    if (!unreadable)
+        return copy;
+    failure_ = Error{EFAULT, ErrorClass::caller_fault,
+                     fmt::format("the byte at offset {} of the pool, at {}, cannot be read by this "
+                                 "process, so its block cannot be sent to the replica; is it "
+                                 "mapped, with PROT_READ, and is its file long enough?",
+                                 offset + *unreadable, fmt::ptr(source.data() + *unreadable))};
+    return {};
 }
 
 namespace {

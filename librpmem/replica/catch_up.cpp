@@ -66,7 +66,8 @@ bool CatchUp::await_in_sync(milliseconds time) {
     std::unique_lock lock(mutex_);
     const auto is_decided = [this] {
         const ReplicaState state = replica_.state();
-        return state == ReplicaState::in_sync || state == ReplicaState::failed;
+        return state == ReplicaState::in_sync || state == ReplicaState::paused ||
+               state == ReplicaState::failed;
     };
     return changed_.wait_for(lock, time, is_decided) && replica_.state() == ReplicaState::in_sync;
 }
@@ -102,6 +103,7 @@ void CatchUp::run() {
     while (!is_stopping_) {
         if (replica_.state() == ReplicaState::away) {
             lock.unlock();
+            link_.cut_paused();
             show_behind();
             try_once();
             show_behind();
@@ -118,11 +120,14 @@ void CatchUp::run() {
                 wait(lock, show_interval);
             continue;
         }
-        if (replica_.state() == ReplicaState::failed) {
+        const ReplicaState state = replica_.state();
+        if (state == ReplicaState::paused || state == ReplicaState::failed) {
             lock.unlock();
+            link_.cut_paused();
             show_behind();
             lock.lock();
-            wait(lock, progress_interval);
+            if (replica_.state() == state)
+                wait(lock, state == ReplicaState::paused ? show_interval : progress_interval);
             continue;
         }
         // No limit: the thread has nothing to do before the next absence.
@@ -132,7 +137,8 @@ void CatchUp::run() {
 }
 
 void CatchUp::wait(std::unique_lock<std::mutex>& lock, Clock::duration time) {
-    changed_.wait_for(lock, time, [this] { return is_stopping_; });
+    changed_.wait_for(lock, time,
+                      [this] { return is_stopping_ || std::exchange(was_resumed_, false); });
 }
 
 void CatchUp::begin_absence() {
@@ -185,10 +191,13 @@ void CatchUp::leave_session() {
 
 void CatchUp::handle_failure(const Error& error) {
     leave_session();
+    if (replica_.state() == ReplicaState::paused)
+        return;
     // The target also says ESTALE while another initiator has the pool that will be refused, and to
     // a call of this program that still reconnects. So it has to say it again.
     stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
     const auto next = Link::without_target(error);
+    link_.note_attempt(error, next == Link::WithoutTarget::goes_on_for_ever);
     if (next == Link::WithoutTarget::ends &&
         (error.code != ESTALE || stale_tries_ >= min_stale_tries)) {
         link_.end(error);
@@ -207,6 +216,8 @@ Result<> CatchUp::catch_up(const std::shared_ptr<Connection>& connection) {
     sent_ = 0;
     left_ = replica_.map().count();
     not_shrunk_ = 0;
+    meter_.start(Clock::now());
+    RPMEM_TRY(require_in_use());
     RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
     replica_.change(ReplicaState::away, ReplicaState::catching_up);
     link_.show_catching_up();
@@ -244,11 +255,12 @@ void CatchUp::distrust_map(const char* why) {
 // Marks each block that differs. Block 0 is sent in any case, because its digest tells nothing.
 Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
     BlockMap& map = replica_.map();
+    const LocalData data = look_for_data(terms_.memory, settings_.connect_timeout);
     map.mark(0, 1);
     for (std::size_t compared = 1; compared < map.blocks();) {
         if (is_stopping())
             return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
-        if (const int code = compare_next(lane, sender_, terms_.memory.size(), compared, map))
+        if (const int code = compare_next(lane, sender_, {terms_.memory, data}, compared, map))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());
@@ -264,17 +276,18 @@ Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
 Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
     const auto began = Clock::now();
     std::size_t sent = 0;
+    restart_pacing(sent);
     BlockMap& map = replica_.map();
     for (std::size_t next = map.next(0); next < map.blocks(); next = map.next(next)) {
-        if (is_stopping())
-            return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
+        RPMEM_TRY(require_in_use());
         const std::size_t before = sent;
         if (const int code = sender_.send_next(lane, map, next, sent))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());
         sent_ += sent - before;
-        keep_to_rate(sent * digest_block, began);
+        meter_.count((sent - before) * digest_block, Clock::now());
+        keep_to_rate(sent * digest_block);
         report_progress("sent", sent_);
     }
     const std::chrono::duration<double> took = Clock::now() - began;
@@ -310,7 +323,7 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
 
 bool CatchUp::is_little_left() const {
     const auto left = static_cast<double>(replica_.map().count() * digest_block);
-    const auto cap = static_cast<double>(settings_.catch_up_rate.value_or(0));
+    const auto cap = static_cast<double>(max_rate_.load());
     const double rate = cap > 0 ? std::min(cap, rate_) : rate_;
     return left <= std::max(rate * max_rest, static_cast<double>(digest_block));
 }
@@ -323,18 +336,6 @@ void CatchUp::adjust_pause(std::size_t left) {
         return;
     const microseconds pause = std::max(min_call_pause, 2 * replica_.pause());
     replica_.slow_down(std::min(pause, max_call_pause));
-}
-
-// Waits until SENT bytes since BEGAN do not exceed RPMEM_CATCH_UP_RATE. A join does not wait: its
-// rest is small.
-void CatchUp::keep_to_rate(std::size_t sent, Clock::time_point began) {
-    if (!settings_.catch_up_rate || replica_.state() == ReplicaState::joining)
-        return;
-    const std::chrono::duration<double> due(static_cast<double>(sent) /
-                                            static_cast<double>(*settings_.catch_up_rate));
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, began + std::chrono::duration_cast<Clock::duration>(due),
-                        [this] { return is_stopping_; });
 }
 
 void CatchUp::log_closed_alone() const {

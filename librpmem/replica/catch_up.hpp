@@ -8,11 +8,14 @@
 #include "librpmem/connection/link.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/kept_attributes.hpp"
+#include "librpmem/replica/rate_meter.hpp"
 #include "librpmem/replica/replica.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +36,8 @@ public:
     // LINK and REPLICA must outlive it.
     CatchUp(Link& link, Replica& replica, Terms terms, const Settings& settings, Log log)
         : link_(link), replica_(replica), terms_(std::move(terms)), settings_(settings),
-          log_(std::move(log)), sender_(terms_.memory, terms_.first_writable) {}
+          log_(std::move(log)), sender_(terms_.memory, terms_.first_writable),
+          max_rate_(settings.catch_up_rate.value_or(0)) {}
     ~CatchUp() { stop(); }
     CatchUp(const CatchUp&) = delete;
     CatchUp& operator=(const CatchUp&) = delete;
@@ -42,8 +46,17 @@ public:
     Result<> start();
     // The program goes on without the replica from now on. May be called under the mutex of Link.
     void leave(const Error& why, bool has_failed);
+    // Requests of an operator, see catch_up_steering.cpp. May be called under the mutex of Link.
+    // Nothing is sent from pause() until resume(), which tries to connect at once. Both fail if the
+    // replica has failed for good.
+    [[nodiscard]] Result<> pause();
+    [[nodiscard]] Result<> resume();
+    // Replaces RPMEM_CATCH_UP_RATE. 0: no limit.
+    void limit_rate(std::uint64_t bytes_per_second);
     // Waits until the replica is in sync, for at most TIME. Returns whether it is.
     [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
+    // Bytes per second that are sent now, if the replica is catching up. Thread-safe.
+    [[nodiscard]] std::uint64_t bytes_per_second() const { return meter_.per_second(Clock::now()); }
     // For a pool that is closed while the replica is away.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
@@ -67,7 +80,10 @@ private:
     [[nodiscard]] Result<bool> join(const std::shared_ptr<Connection>& connection, FrameLane& lane);
     [[nodiscard]] bool is_little_left() const;
     void adjust_pause(std::size_t left);
-    void keep_to_rate(std::size_t sent, Clock::time_point began);
+    void keep_to_rate(std::size_t sent);
+    void restart_pacing(std::size_t sent);
+    [[nodiscard]] Result<> require_not_failed() const;
+    [[nodiscard]] Result<> require_in_use();
     void store_record() noexcept;
     void show_behind();
     void report_progress(const char* what, std::size_t done); // blocks
@@ -79,12 +95,16 @@ private:
     Settings settings_;
     Log log_;
     BlockSender sender_;
+    RateMeter meter_;
     std::thread thread_;
 
     std::mutex mutex_; // guards the members below
     std::condition_variable changed_;
     bool is_stopping_ = false;
+    bool was_resumed_ = false;               // since the last wait()
     std::shared_ptr<Connection> connection_; // of the session that catches up
+
+    std::atomic<std::uint64_t> max_rate_; // bytes per second; 0: no limit
 
     // Used by the thread only.
     std::chrono::milliseconds pause_{};
@@ -92,8 +112,11 @@ private:
     unsigned stale_tries_ = 0; // attempts in a row that the target has refused with ESTALE
     std::chrono::milliseconds gate_time_{}; // of the next join
     bool must_compare_ = false;             // the marks are not all that the replica lacks
-    bool owes_record_ = false; // the record of the target still says that it is catching up
-    double rate_ = 0;          // bytes per second of the last pass
+    bool owes_record_ = false;     // the record of the target still says that it is catching up
+    double rate_ = 0;              // bytes per second of the last pass
+    std::uint64_t paced_rate_ = 0; // max_rate_ of the present pacing
+    std::size_t paced_from_ = 0;   // bytes of this pass that were sent before it
+    Clock::time_point paced_since_{};
     std::size_t left_ = 0;     // blocks after the pass before
     unsigned not_shrunk_ = 0;  // passes in a row after which no less was left
     std::size_t sent_ = 0;     // blocks in this session

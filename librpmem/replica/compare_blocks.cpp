@@ -2,6 +2,7 @@
 #include "librpmem/replica/compare_blocks.hpp"
 
 #include "common/wire/block_digest.hpp"
+#include "librpmem/replica/within.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -10,24 +11,45 @@ namespace rpmem::initiator {
 
 using wire::digest_block;
 
-int compare_next(FrameLane& lane, BlockSender& sender, std::size_t pool_size, std::size_t& compared,
-                 BlockMap& differing) {
+namespace {
+
+bool is_hole(const ComparedMemory& ours, std::size_t block) {
+    return block < ours.data.blocks.blocks() && !ours.data.blocks.is_marked(block) &&
+           (block + 1) * digest_block <= ours.memory.size();
+}
+
+} // namespace
+
+LocalData look_for_data(std::span<std::byte> memory, std::chrono::milliseconds time) {
+    auto data = within(time, [memory] { return find_local_data(memory); });
+    return data ? std::move(*data) : LocalData();
+}
+
+int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& ours,
+                 std::size_t& compared, BlockMap& differing) {
     const std::size_t count = std::min(compared_together, differing.blocks() - compared);
     std::vector<wire::BlockDigest> theirs(count);
     const std::size_t offset = compared * digest_block;
-    const std::size_t length = std::min(count * digest_block, pool_size - offset);
+    const std::size_t length = std::min(count * digest_block, ours.memory.size() - offset);
     if (const int code = lane.digests(theirs, offset, length))
         return code;
+    bool was_read = false;
     for (const wire::BlockDigest& digest : theirs) {
-        const std::span<std::byte> copy = sender.copy(compared, 0);
-        if (copy.empty())
-            return 0;
-        wire::BlockDigest ours{};
-        wire::digest_blocks(copy, {&ours, 1});
-        if (ours != digest)
+        wire::BlockDigest own = wire::digest_of_zeros();
+        if (!is_hole(ours, compared)) {
+            const std::span<std::byte> copy = sender.copy(compared, 0);
+            if (copy.empty())
+                return 0;
+            wire::digest_blocks(copy, {&own, 1});
+            was_read = true;
+        }
+        if (own != digest)
             differing.mark(compared * digest_block, 1);
         ++compared;
     }
+    // Otherwise the whole pool would be in the page tables of this process.
+    if (was_read)
+        ours.data.drop(ours.memory.subspan(offset, length));
     return 0;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/replica/equalizer.hpp"
 
-#include "common/base/call_within.hpp"
 #include "common/base/time_text.hpp"
 #include "librpmem/readable_memory.hpp"
 #include "librpmem/replica/compare_blocks.hpp"
 #include "librpmem/replica/progress.hpp"
 #include "librpmem/replica/proof.hpp"
+#include "librpmem/replica/within.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,22 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using wire::digest_block;
-
-// Runs FUNCTION, which owns what it uses, for at most TIME: a file system may not respond.
-template <typename Function>
-std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function function) {
-    auto result = std::make_shared<std::optional<std::invoke_result_t<Function>>>();
-    RPMEM_TRY(call_within(time, [result, function = std::move(function)] {
-        try {
-            *result = function();
-        } catch (const std::exception&) {
-            // Without memory there is no result.
-        }
-    }));
-    if (!*result)
-        return fail(ErrorClass::resource_limit, ENOMEM, "no memory left");
-    return std::move(**result);
-}
 
 } // namespace
 
@@ -71,6 +55,15 @@ bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& setting
                               image_->poolset_uuid.size()) != 0)
         image_.reset();
     return image_ || settings.equalize == Equalize::yes;
+}
+
+Equalizer::EarlierCalls Equalizer::earlier_calls() const {
+    if (!is_catching_up() && !may_lack_calls())
+        return EarlierCalls::present;
+    const State now = state_.load();
+    if (now == State::pending)
+        return EarlierCalls::pending;
+    return now == State::done && is_equal_ ? EarlierCalls::present : EarlierCalls::missing;
 }
 
 // The default log level shows what an operator has to do, and what may delay a call.
@@ -194,7 +187,10 @@ int Equalizer::compare(FrameLane& lane) {
     sender_.clear_failure();
     if (must_compare() && compared_ == 0) {
         began_ = logged_ = Clock::now();
-        log_.info("{}: comparing {} with the replica", name_, amount(differing_.blocks()));
+        data_ = look_for_data(memory_, file_timeout_);
+        log_.info("{}: comparing {} with the replica, of which {} may have data here", name_,
+                  amount(differing_.blocks()),
+                  amount(data_.blocks.blocks() > 0 ? data_.blocks.count() : differing_.blocks()));
     }
     if (const int code = read_run_id(lane))
         return code;
@@ -202,7 +198,7 @@ int Equalizer::compare(FrameLane& lane) {
         log_progress("compared", compared_);
         const int code = compared_ == 0
                              ? compare_first_block(lane)
-                             : compare_next(lane, sender_, memory_.size(), compared_, differing_);
+                             : compare_next(lane, sender_, {memory_, data_}, compared_, differing_);
         if (code != 0)
             return code;
     }
@@ -267,6 +263,7 @@ void Equalizer::finish() {
     }
     sender_.release();
     differing_ = {};
+    data_ = {};
     set_state(State::done);
 }
 

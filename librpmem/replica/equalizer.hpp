@@ -18,6 +18,7 @@
 #include "librpmem/replica/block_map.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "librpmem/replica/initiator_record.hpp"
+#include "librpmem/replica/local_data.hpp"
 #include "librpmem/replica/local_files.hpp"
 #include "librpmem/replica/pool_image.hpp"
 #include "librpmem/settings/settings.hpp"
@@ -59,6 +60,10 @@ public:
     [[nodiscard]] Result<> may_open() const;
     // While it is true, a call that writes has to compare() and finish() first, under the mutex.
     [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
+    // What became of calls that returned 0 in an earlier session, which went on without the replica
+    // or was catching up. missing: this session does not send them. Thread-safe.
+    enum class EarlierCalls { present, pending, missing };
+    [[nodiscard]] EarlierCalls earlier_calls() const;
     [[nodiscard]] std::mutex& mutex() { return mutex_; }
     [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
@@ -153,6 +158,7 @@ private:
     std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
+    LocalData data_;           // without blocks if nothing is known
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks
     std::optional<std::uint64_t> run_id_of_replica_;

@@ -3,6 +3,7 @@
 
 #include "common/base/unique_fd.hpp"
 #include "common/wire/block_digest.hpp"
+#include "librpmem/replica/mappings.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,55 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <new>
 
 namespace rpmem::initiator {
 namespace {
-
-// A line of /proc/self/maps, see proc_pid_maps(5).
-struct Mapping {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    bool is_shared = false;
-    ino_t inode = 0; // 0 if no file is mapped
-    std::string path;
-};
-
-bool parse(const std::string& line, Mapping& mapping) {
-    char permissions[5] = {};
-    std::uint64_t inode = 0;
-    int path_at = 0;
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64 " %n",
-                    &mapping.begin, &mapping.end, permissions, &inode, &path_at) != 4)
-        return false;
-    mapping.is_shared = permissions[3] == 's';
-    mapping.inode = inode;
-    mapping.path = path_at > 0 ? line.substr(static_cast<std::size_t>(path_at)) : std::string();
-    return true;
-}
-
-// Returns the mappings that overlap with MEMORY, in the order of their addresses.
-Result<std::vector<Mapping>> mappings_of(std::span<const std::byte> memory) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
-    const std::uintptr_t end = begin + memory.size();
-    std::ifstream maps("/proc/self/maps");
-    std::vector<Mapping> found;
-    Mapping mapping;
-    for (std::string line; std::getline(maps, line);) {
-        if (!parse(line, mapping))
-            return fail(ErrorClass::resource_limit, EIO,
-                        "/proc/self/maps has a line that is not one of proc_pid_maps(5)");
-        if (mapping.begin < end && begin < mapping.end)
-            found.push_back(mapping);
-    }
-    if (!maps.eof())
-        return fail(ErrorClass::resource_limit, ENOENT, "/proc/self/maps cannot be read");
-    return found;
-}
 
 Failure no_file(std::uintptr_t address, const char* what) {
     return fail(ErrorClass::caller_fault, ENOTSUP, "the memory at {:#x} is {}", address, what);

@@ -43,7 +43,7 @@ bool Replica::begin_mark(Lane& lane) {
         lane.is_marking.store(true);
         const ReplicaState now = state_.load();
         if (now == ReplicaState::away || now == ReplicaState::catching_up ||
-            now == ReplicaState::failed)
+            now == ReplicaState::paused || now == ReplicaState::failed)
             return true;
         lane.is_marking.store(false);
         if (now != ReplicaState::joining)

@@ -10,13 +10,15 @@
 //   joining      | catching_up  | a call is in the way, or has waited for gate_time()
 //   catching_up, | away         | that session is lost
 //   joining      |              |
+//   any          | paused       | an operator has paused it (rpmemctl pause)
+//   paused       | away         | the operator has resumed it
 //   any          | failed       | the medium of the target has failed, or this memory is unreadable
 //   any          | stale        | the target has refused the session for ever (ESTALE)
 //
-// In away, catching_up, joining and failed, calls do not send. They mark the blocks that they would
-// have made durable. A mark and the join exclude each other without a lock: a call first stores
-// that it is marking, and then loads the state. A join first stores the state, and then loads
-// whether a call is marking. One of both sees the other.
+// In away, catching_up, joining, paused and failed, calls do not send. They mark the blocks that
+// they would have made durable. A mark and the join exclude each other without a lock: a call first
+// stores that it is marking, and then loads the state. A join first stores the state, and then
+// loads whether a call is marking. One of both sees the other.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -33,7 +35,7 @@
 
 namespace rpmem::initiator {
 
-enum class ReplicaState { in_sync, away, catching_up, joining, failed, stale };
+enum class ReplicaState { in_sync, away, catching_up, joining, paused, failed, stale };
 
 class Replica {
 public:
@@ -53,7 +55,8 @@ public:
     }
     // Changes the state to NEXT if it is FROM. Returns whether it was.
     bool change(ReplicaState from, ReplicaState next);
-    // Changes the state to NEXT, which is away, failed or stale. The last two are never left.
+    // Changes the state to NEXT, which is away, paused, failed or stale. The last two are never
+    // left.
     void leave_to(ReplicaState next);
 
     // Marks the blocks of OWN, unless it is empty, and of RANGES, and clears RANGES. Returns false,

@@ -10,7 +10,7 @@
 
 namespace rpmem::initiator {
 
-// The names of a command in messages.
+// How error texts describe a command on the target.
 struct RemoteCommand {
     std::string target;  // [user@]host
     std::string command; // as in RPMEM_CMD

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/settings/settings.hpp"
 
+#include "librpmem/settings/catch_up_rate.hpp"
 #include "librpmem/settings/refusal.hpp"
 
 #include <climits>
@@ -87,8 +88,8 @@ constexpr SettingRow<Settings> rows[] = {
         {.name = "RPMEM_CATCH_UP_RATE",
          .kind = number,
          .help = "maximum rate of sending what the target lacks (RPMEM_ON_LOSS=alone)",
-         .minimum = 65536,
-         .maximum = 1000000000000,
+         .minimum = min_catch_up_rate,
+         .maximum = max_catch_up_rate,
          .unit = "bytes/s"}),
     choice_row<&Settings::equalize>(
         "RPMEM_EQUALIZE", "auto|yes|no", "auto",
@@ -135,6 +136,12 @@ std::string state_home(const Environment& environment) {
     return home != nullptr && *home == '/' ? std::string(home) + "/.local/state" : std::string();
 }
 
+// The specification has no default for it, because the directory must end with the user's session.
+std::string runtime_dir(const Environment& environment) {
+    const char* const own = environment("XDG_RUNTIME_DIR");
+    return own != nullptr && *own == '/' ? own : "";
+}
+
 } // namespace
 
 std::string used_instead(const Setting& setting) {
@@ -166,6 +173,7 @@ Settings read_settings(const Environment& environment) {
             store(settings, *value);
     }
     settings.state_home = state_home(environment);
+    settings.runtime_dir = runtime_dir(environment);
     if (!settings.stats_dir.empty())
         settings.warnings.push_back(
             fmt::format("RPMEM_STATS_DIR={}: the library no longer writes statistics; run "

@@ -20,8 +20,8 @@ namespace rpmem::initiator {
 // The login method: ssh(1) in a process of its own, or libssh2 in this process.
 enum class SshTransport { process, libssh2 };
 
-// What a call does whose session is lost: it fails after RPMEM_RECONNECT_TIMEOUT, waits for ever,
-// or goes on without the target after that time.
+// What a call does when its session is lost. `fail` makes it fail after RPMEM_RECONNECT_TIMEOUT,
+// `alone` makes it go on without the target then, and `wait` makes it wait for ever.
 enum class OnLoss { fail, wait, alone };
 
 // Whether a session compares the replica with the pool's memory before its first write.
@@ -56,7 +56,7 @@ struct Settings {
     OnLoss on_loss;
     Equalize equalize;
     std::optional<std::uint64_t> catch_up_rate;  // bytes per second; nothing: no limit
-    std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost, unless calls wait
+    std::chrono::milliseconds reconnect_timeout; // 0: no reconnecting, except with OnLoss::wait
     std::chrono::milliseconds reconnect_delay;   // before the second attempt
     UseTls tls;
     bool require_hello; // targets of protocol 0.1 are refused
@@ -66,6 +66,8 @@ struct Settings {
     std::string stats_dir; // ignored, with a warning
     // Not a row: $XDG_STATE_HOME, or its default below $HOME. Empty if there is neither.
     std::string state_home;
+    // Not a row: $XDG_RUNTIME_DIR. Empty if it is not set, or not an absolute path.
+    std::string runtime_dir;
 
     std::vector<std::string> warnings; // one line for each value that has no effect
 };

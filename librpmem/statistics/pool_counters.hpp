@@ -46,9 +46,9 @@ struct alignas(cache_line) LaneCounters {
 };
 
 // See librpmem/connection/link.hpp.
-enum class LinkState : std::uint32_t { connected, reconnecting, failed, away, catching_up };
-inline constexpr std::array<std::string_view, 5> link_state_names{"connected", "reconnecting",
-                                                                  "failed", "away", "catching_up"};
+enum class LinkState : std::uint32_t { connected, reconnecting, failed, away, catching_up, paused };
+inline constexpr std::array<std::string_view, 6> link_state_names{
+    "connected", "reconnecting", "failed", "away", "catching_up", "paused"};
 
 // Written rarely, by one thread at a time. Texts end with NUL.
 struct PoolFacts {
@@ -61,10 +61,12 @@ struct PoolFacts {
     std::uint64_t generation;
     std::uint64_t reconnects;
     std::uint64_t replayed_bytes;
-    std::uint64_t opened;       // nanoseconds since 1970
-    std::uint64_t state_since;  // likewise
-    std::uint64_t behind_bytes; // of the blocks that the target lacks (RPMEM_ON_LOSS=alone)
-    double nanoseconds_of_tick; // fixed, so that the latency of a bucket never changes
+    std::uint64_t opened;             // nanoseconds since 1970
+    std::uint64_t state_since;        // likewise
+    std::uint64_t behind_bytes;       // of the blocks that the target lacks (RPMEM_ON_LOSS=alone)
+    double nanoseconds_of_tick;       // fixed, so that the latency of a bucket never changes
+    std::array<char, 128> control;    // socket to steer the pool; empty: there is none
+    std::array<char, 512> no_control; // why there is none, with RPMEM_ON_LOSS=alone
 };
 
 // The beginning of the file. An array of LaneCounters follows at lanes_begin.
@@ -78,7 +80,7 @@ struct PoolCounterHeader {
 };
 
 inline constexpr std::array<char, 8> counter_magic{'R', 'P', 'M', 'E', 'M', 'C', 'N', 'T'};
-inline constexpr std::uint32_t counter_version = 2;
+inline constexpr std::uint32_t counter_version = 3;
 // The name of the file in /proc/PID/fd, after "/memfd:".
 inline constexpr const char* counter_file_name = "librpmem-statistics";
 inline constexpr std::size_t lanes_begin = 4096;

@@ -15,13 +15,23 @@ from the environment when this module is imported, and the others at the first c
 remove(); librpmem(7) says which.
 """
 import dataclasses
+import enum
 import errno
+import math
 import threading
 import weakref
 
-from librpmem._library import REMOVE_FORCE, REMOVE_POOL_SET, RELAXED, STATS_VERSION, ffi, lib
+from librpmem._library import (
+    RELAXED,
+    REMOVE_FORCE,
+    REMOVE_POOL_SET,
+    REPLICA_STATE_VERSION,
+    STATS_VERSION,
+    ffi,
+    lib,
+)
 
-__all__ = ["Attributes", "Error", "Lane", "Pool", "remove"]
+__all__ = ["Attributes", "Error", "Lane", "Pool", "ReplicaState", "ReplicaStatus", "remove"]
 
 
 class Error(OSError):
@@ -79,6 +89,27 @@ class Attributes:
         return cls(**{field.name: value_of(field) for field in dataclasses.fields(cls)})
 
 
+class ReplicaState(enum.IntEnum):
+    """The states of rpmem_replica_state(3)."""
+
+    IN_SYNC = 0
+    AWAY = 1
+    CATCHING_UP = 2
+    FAILED = 3  # final until the pool is opened again
+    PAUSED = 4  # reserved
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplicaStatus:
+    """The result of rpmem_replica_state(3)."""
+
+    state: ReplicaState
+    since: int  # when the state began: seconds since 1970, like time.time()
+    behind_bytes: int  # bytes that the target lacks, in blocks of 64 KiB
+    catch_up_rate: int  # bytes per second, 0 unless CATCHING_UP
+    reason: str  # why it is not in sync, else empty
+
+
 def _as_dict(value):
     """Converts a structure, and the structures in it, to a dict."""
     if not isinstance(value, ffi.CData):
@@ -87,13 +118,17 @@ def _as_dict(value):
 
 
 class _Session:
-    """Shared by a Pool and its lanes. Each lane has a lock, so close() waits for calls."""
+    """Shared by a Pool and its lanes. Each lane has a lock, and calls without a lane are counted, so
+    close() waits for calls.
+    """
 
     def __init__(self, handle, memory, lanes):
         self.handle = handle
         self.memory = memory
         self.locks = [threading.Lock() for _ in range(lanes)]
         self.free = list(reversed(range(lanes)))
+        self.changed = threading.Condition()
+        self.calls = 0  # without a lane, in progress
 
     def call(self, lane, function, *arguments):
         with self.locks[lane]:
@@ -101,11 +136,27 @@ class _Session:
                 raise _closed("pool")
             _check(function(self.handle, *arguments))
 
+    def call_without_lane(self, function, *arguments):
+        """Does not wait for calls on lanes, which may wait for the target."""
+        with self.changed:
+            handle = self.handle
+            if handle is None:
+                raise _closed("pool")
+            self.calls += 1
+        try:
+            _check(function(handle, *arguments))
+        finally:
+            with self.changed:
+                self.calls -= 1
+                self.changed.notify_all()
+
     def close(self):
         for lock in self.locks:
             lock.acquire()
         try:
-            handle, self.handle = self.handle, None
+            with self.changed:
+                handle, self.handle = self.handle, None
+                self.changed.wait_for(lambda: self.calls == 0)
             if handle is None:
                 return
             try:
@@ -248,6 +299,25 @@ class Pool:
         stats = ffi.new("struct rpmem_pool_stats*", {"version": STATS_VERSION})
         self._session.call(0, lib.rpmem_stats, stats)
         return _as_dict(stats[0])
+
+    def replica_state(self):
+        """Returns a ReplicaStatus: rpmem_replica_state(3). Any thread may call it."""
+        info = ffi.new("struct rpmem_replica_state_info*", {"version": REPLICA_STATE_VERSION})
+        self._session.call_without_lane(lib.rpmem_replica_state, info)
+        return ReplicaStatus(
+            ReplicaState(info.state),
+            info.since,
+            info.behind_bytes,
+            info.catch_up_rate,
+            ffi.string(info.reason).decode(errors="replace"),
+        )
+
+    def wait_in_sync(self, timeout):
+        """rpmem_wait_in_sync(3). Raises ETIMEDOUT after timeout seconds, at most 2**31 - 1 ms.
+
+        Any thread may call it. close() waits until it has returned.
+        """
+        self._session.call_without_lane(lib.rpmem_wait_in_sync, math.ceil(timeout * 1000))
 
     def close(self):
         """Waits for calls in progress, then ends the session. No lane can be used afterwards."""

@@ -48,6 +48,15 @@ struct rpmem_pool_stats {
     struct rpmem_call_stats read;
 };
 
+struct rpmem_replica_state_info {
+    uint32_t version;
+    uint32_t state;
+    uint64_t since;
+    uint64_t behind_bytes;
+    uint64_t catch_up_rate;
+    char reason[512];
+};
+
 RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
                         size_t pool_size, unsigned* nlanes,
                         const struct rpmem_pool_attr* create_attr);
@@ -64,10 +73,13 @@ int rpmem_remove(const char* target, const char* pool_set, int flags);
 const char* rpmem_check_version(unsigned major_required, unsigned minor_required);
 const char* rpmem_errormsg(void);
 int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats);
+int rpmem_replica_state(RPMEMpool* rpp, struct rpmem_replica_state_info* info);
+int rpmem_wait_in_sync(RPMEMpool* rpp, int timeout_ms);
 """)
 
 RELAXED = 1  # of rpmem_persist() and rpmem_flush()
 STATS_VERSION = 1
+REPLICA_STATE_VERSION = 1
 REMOVE_FORCE = 1
 REMOVE_POOL_SET = 2
 

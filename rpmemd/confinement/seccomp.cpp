@@ -181,8 +181,10 @@ void allow_files(Filter& filter, bool may_remove) {
     filter.allow(SCMP_SYS(openat), {bits(flags, writing | O_DIRECTORY, O_DIRECTORY)});
     if (may_remove)
         filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no AT_REMOVEDIR
-    // After a fault, rpmemd/durability/fault_handler.cpp searches the file for a hole.
-    filter.allow(SCMP_SYS(lseek), {is(2, SEEK_HOLE)});
+    // After a fault, rpmemd/durability/fault_handler.cpp searches the file for a hole. Digests skip
+    // holes, see common/base/file_holes.hpp.
+    for (const int whence : {SEEK_HOLE, SEEK_DATA})
+        filter.allow(SCMP_SYS(lseek), {is(2, whence)});
     // Allow to set the times of an open file only. A path could lead to any file.
     filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
     // F_SETOWN is not allowed, because it lets a descriptor send signals to other processes.

@@ -9,7 +9,7 @@
 
 namespace rpmem::target {
 
-// The log of refused calls. It gets one line for each call number, which begins with PREFIX.
+// The log of refused system calls. Each line begins with PREFIX. A call number is logged once.
 struct RefusalLog {
     UniqueFd file; // already open, because a confined process cannot open it
     std::string prefix;

@@ -2,6 +2,7 @@
 #include "rpmemd/durability/medium.hpp"
 
 #include "common/base/deep_flush.hpp"
+#include "common/base/file_holes.hpp"
 #include "rpmemd/durability/sync_tracker.hpp"
 
 #include <libpmem.h>
@@ -74,10 +75,10 @@ Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::s
                      bool is_pmem, std::uint64_t offset, std::optional<int> deep_flush) {
     struct stat status {};
     const bool had_name = ::fstat(fd, &status) == 0 && status.st_nlink > 0;
-    Range range{address, address + size, offset,
-                fd,      path,           std::make_unique<SyncTracker>(*latch_, path),
-                is_pmem, had_name,       deep_flush,
-                nullptr, nullptr};
+    Range range{address,    address + size, offset,
+                fd,         path,           std::make_unique<SyncTracker>(*latch_, path),
+                is_pmem,    had_name,       has_reliable_holes(fd),
+                deep_flush, nullptr,        nullptr};
     // A Device DAX does not use libpmem2, which searches all of /sys/bus/nd for each deep flush.
     if (is_pmem && !deep_flush) {
         // libpmem2 must know the mapping, which it did not create.
@@ -168,6 +169,17 @@ int Medium::deep_persist(std::byte* address, std::size_t size) const {
                 return code == 0 || nothing_deeper(code) ? 0 : errno_of(code);
             });
         });
+}
+
+std::size_t Medium::hole_size(std::byte* address, std::size_t size) const {
+    std::size_t found = 0;
+    for_each_share(address, size, [&](const Range& range, std::byte* from, std::size_t length) {
+        const std::size_t hole =
+            range.has_reliable_holes ? hole_at(range.fd, range.offset_of(from), length) : 0;
+        found += hole;
+        return hole == length ? 0 : ENODATA;
+    });
+    return found;
 }
 
 void Medium::flush_pmem() const {

@@ -44,6 +44,10 @@ public:
     // this user may request it.
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
 
+    // Returns how many of the SIZE bytes from ADDRESS on are zeros because they are in a hole of a
+    // file, as far as that is known.
+    [[nodiscard]] std::size_t hole_size(std::byte* address, std::size_t size) const;
+
     // Flushes all bytes of the parts that are persistent memory from the caches of the processors.
     void flush_pmem() const;
 
@@ -76,6 +80,7 @@ private:
         std::unique_ptr<SyncTracker> syncs;
         bool is_pmem;
         bool had_name; // files of O_TMPFILE and memfd_create(2) never have one
+        bool has_reliable_holes;
         std::optional<int> deep_flush;
         std::unique_ptr<pmem2_source, DeleteSource> source; // this and map: only for files on pmem
         std::unique_ptr<pmem2_map, DeleteMap> map;

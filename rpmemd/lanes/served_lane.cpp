@@ -141,8 +141,22 @@ std::span<const std::byte> ServedLane::digests_of(const FrameHeader& request) {
         std::span(digests_[digests_used_]).first(wire::digest_count(request.length));
     // If the queue of the connection was full, the digests are there already.
     if (std::exchange(digested_, request.number) != request.number)
-        wire::digest_blocks({pool_ + request.offset, request.length}, digests);
+        digest(pool_ + request.offset, request.length, digests);
     return std::as_bytes(digests);
+}
+
+// Does not read holes: a read would allocate their pages.
+void ServedLane::digest(std::byte* range, std::size_t size,
+                        std::span<wire::BlockDigest> digests) const {
+    for (std::size_t done = 0; !digests.empty();) {
+        const std::size_t holes = medium_.hole_size(range + done, size - done) / wire::digest_block;
+        std::ranges::fill(digests.first(holes), wire::digest_of_zeros());
+        const std::size_t count = std::max<std::size_t>(holes, 1);
+        if (holes == 0)
+            wire::digest_blocks({range + done, size - done}, digests.first(1));
+        digests = digests.subspan(count);
+        done += count * wire::digest_block;
+    }
 }
 
 void ServedLane::set_error_text(std::string error_text) {

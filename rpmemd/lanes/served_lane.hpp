@@ -51,6 +51,7 @@ private:
     void acknowledge();
     void answer_reads();
     [[nodiscard]] std::span<const std::byte> digests_of(const wire::FrameHeader& request);
+    void digest(std::byte* range, std::size_t size, std::span<wire::BlockDigest> digests) const;
     void set_error_text(std::string error_text);
     void find_unreadable_page() const;
 

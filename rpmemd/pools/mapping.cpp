@@ -52,7 +52,7 @@ Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std:
     if (mapped == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map part {} ({} bytes)",
                           part.path().native(), placement.length);
-    // A core dump must not contain the pool. Without this support of the kernel it does.
+    // Keeps the pool out of core dumps. If the kernel does not support that, dumps contain it.
     static_cast<void>(madvise(mapped, placement.length, MADV_DONTDUMP));
     return sync || part.is_device_dax() || pmem_is_pmem(address, placement.length) == 1;
 }
@@ -132,8 +132,8 @@ Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
     auto before = covered ? pool.headers : std::vector<PoolHeader>();
     header.shutdown_state = make_shutdown_state(pool.devices, dirty);
     seal(header);
-    // Without CKSUM_2K the checksum of the header covers the state, so a torn write of the state
-    // needs the copy. With it, a torn state is ignored and the header stays valid.
+    // Without CKSUM_2K, the checksum of the header covers the shutdown state, so only the copy can
+    // repair a torn state. With CKSUM_2K, the header stays valid, and a torn state is ignored.
     if (covered)
         keep_header_copy(pool, std::move(before));
     return pool.parts[0].write_header(header, &pool.medium.syncs_of(0));

@@ -47,7 +47,7 @@ struct MappedPool {
     Medium medium;
 
     std::vector<PoolHeader> headers;           // one for each part that has a header
-    std::optional<HeaderCopyFile> header_copy; // has them while they are being written
+    std::optional<HeaderCopyFile> header_copy; // keeps them while they are overwritten
     rpmem_pool_attr attributes{};              // all zero without headers
     DeviceState devices;                       // set if the pool keeps a shutdown state
     // What Pool::prepare_confinement() has read in advance.
@@ -67,8 +67,8 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
 // headers. If the file cannot be used, only logs a warning.
 void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool);
 
-// Saves the headers on the medium, BEFORE, and those of POOL. Call it before the headers of POOL
-// overwrite BEFORE. On failure only logs a warning.
+// Saves two sets of headers in the copy: BEFORE, which the medium has now, and those of POOL. Call
+// it before the headers of POOL are written to the parts. On failure only logs a warning.
 void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before);
 
 // Writes the headers of POOL, each durable before the next. The header of part 0 is last, because

@@ -26,10 +26,11 @@ public:
     SessionStatistics(const SessionStatistics&) = delete;
     SessionStatistics& operator=(const SessionStatistics&) = delete;
 
-    // Call it after the session has created its last other file, because it changes the umask.
-    // Returns a descriptor of the directory for the confinement, or -1.
+    // Sets the umask for the statistics file, so call it when the session creates no other file any
+    // more. Returns a descriptor of the directory for the confinement, or -1 without statistics.
     [[nodiscard]] int prepare_confinement() const;
-    // Call it once, after the session is confined. A thread that starts earlier is not confined.
+    // Call it once, after the session is confined. Landlock does not apply to threads that run
+    // then.
     void start(SessionFacts facts, std::vector<std::shared_ptr<const WorkerCounters>> workers);
 
 private:

@@ -68,13 +68,13 @@ unforce() {
     export RPMEM_CMD="$base"
 }
 
-# hold SET: starts a session that holds the pool until the holder's stdin ends, see release. The
+# hold SET [FILE]: starts a session that holds the pool until the holder's stdin ends, see release. The
 # file held has the output that was read from the holder.
 # shellcheck disable=SC2154 # hold_pool is the caller's
 hold() {
     : >"$dir/held"
     mkfifo "$dir/fifo" "$dir/said"
-    "$hold_pool" "$target" "$1" <"$dir/fifo" >"$dir/said" 2>&1 &
+    "$hold_pool" "$target" "$@" <"$dir/fifo" >"$dir/said" 2>&1 &
     holder=$!
     exec 9>"$dir/fifo" 7<"$dir/said"
     hears open

@@ -78,6 +78,14 @@ TEST_F(Arguments, RangesFlagsAndLanes) {
     EXPECT_ERROR(rpmem_read(pool, buffer, SIZE_MAX - 4, 16, 0) == -1, EINVAL, "within the pool");
     EXPECT_ERROR(rpmem_read(pool, buffer, 0, 16, 2) == -1, EINVAL, "lane 2");
     EXPECT_ERROR(rpmem_read(pool, nullptr, 0, 16, 0) == -1, EINVAL, "NULL");
+    rpmem_replica_state_info info{};
+    EXPECT_ERROR(rpmem_replica_state(pool, nullptr) == -1, EINVAL, "NULL");
+    EXPECT_ERROR(rpmem_replica_state(pool, &info) == -1, EINVAL, "version of the structure is 0");
+    info.version = RPMEM_REPLICA_STATE_VERSION;
+    EXPECT_ERROR(rpmem_replica_state(nullptr, &info) == -1, EINVAL, "handle");
+    EXPECT_ERROR(rpmem_wait_in_sync(nullptr, 0) == -1, EINVAL, "handle");
+    EXPECT_ERROR(rpmem_wait_in_sync(pool, -1) == -1, EINVAL, "must be 0 to 2147483647");
+    EXPECT_ERROR(rpmem_wait_in_sync(pool, INT_MIN) == -1, EINVAL, "-2147483648 ms");
     EXPECT_ERROR(rpmem_persist(nullptr, 8192, 8, 0, 0) == -1, EINVAL, "handle");
     EXPECT_ERROR(rpmem_close(nullptr) == -1, EINVAL, "handle");
 

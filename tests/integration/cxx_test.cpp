@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests librpmem.hpp, the C++ interface, with real pools behind sshd: who owns the session and its
 // lanes, how ranges become offsets, and how errors are returned. Two owners of one lane, a session
-// that ends while a lane still exists, or a range that is not checked makes a test fail.
+// that ends while a lane still exists, a range that is not checked, or a state that is not that of
+// the replica makes a test fail.
 #include "tests/integration/environment.hpp"
 
 #include <librpmem.hpp>
@@ -114,6 +115,43 @@ TEST_F(Cxx, RangesAreOfThePool) {
     EXPECT_TRUE(refused(lane.persist(beyond), EINVAL, "within the pool"));
     EXPECT_TRUE(refused(lane.persist(memory.first(8)), EINVAL, "header"));
     EXPECT_TRUE(refused(lane.read(std::span(other), memory.size()), EINVAL, "within the pool"));
+}
+
+TEST_F(Cxx, WaitsHaveALimit) {
+    const librpmem::Pool pool = created(1);
+    using std::chrono::milliseconds;
+    EXPECT_TRUE(pool.wait_in_sync(milliseconds(0)));
+    EXPECT_TRUE(pool.wait_in_sync(milliseconds::max()));
+    EXPECT_TRUE(refused(pool.wait_in_sync(milliseconds(-1)), EINVAL, "must be 0 to"));
+    EXPECT_TRUE(refused(pool.wait_in_sync(milliseconds::min()), EINVAL, "must be 0 to"));
+}
+
+// With an RPMEM_RECONNECT_TIMEOUT of 20 s.
+class CxxInSync : public Cxx {};
+
+TEST_F(CxxInSync, TheStateIsThatOfTheReplica) {
+    using std::chrono::milliseconds;
+    using std::chrono::seconds;
+    const auto before = std::chrono::system_clock::now();
+    const librpmem::Pool pool = created(1);
+    const librpmem::ReplicaStatus first = pool.replica_state().value();
+    EXPECT_EQ(first.state, librpmem::ReplicaState::in_sync);
+    EXPECT_GT(first.since, before - seconds(2));
+    EXPECT_LE(first.since, std::chrono::system_clock::now());
+    EXPECT_EQ(first.behind_bytes, 0U);
+    EXPECT_EQ(first.catch_up_rate, 0U);
+    EXPECT_EQ(first.reason, "");
+    set_command("exit 127");
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+    ASSERT_TRUE(part_gets_unlocked(0));
+    EXPECT_TRUE(refused(pool.wait_in_sync(milliseconds(200)), ETIMEDOUT, "not in sync"));
+    const librpmem::ReplicaStatus away = pool.replica_state().value();
+    EXPECT_EQ(away.state, librpmem::ReplicaState::away);
+    EXPECT_GE(away.since, first.since);
+    EXPECT_NE(away.reason, "");
+    set_daemon("");
+    EXPECT_TRUE(pool.wait_in_sync(seconds(60)));
+    EXPECT_EQ(pool.replica_state().value().state, librpmem::ReplicaState::in_sync);
 }
 
 TEST_F(Cxx, FailuresAreValuesOrExceptions) {

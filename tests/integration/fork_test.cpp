@@ -152,6 +152,10 @@ protected:
         expect_refusal("rpmem_drain", rpmem_drain(pool, 0, 0));
         expect_refusal("rpmem_read", rpmem_read(pool, buffer.data(), header_size, 64, 0));
         expect_refusal("rpmem_set_attr", rpmem_set_attr(pool, &attributes));
+        rpmem_replica_state_info info{};
+        info.version = RPMEM_REPLICA_STATE_VERSION;
+        expect_refusal("rpmem_replica_state", rpmem_replica_state(pool, &info));
+        expect_refusal("rpmem_wait_in_sync", rpmem_wait_in_sync(pool, 0));
     }
 };
 

@@ -46,7 +46,7 @@ while read -r verb; do
     page "$rpmemctl" "$verb"
     verbs=$((verbs + 1))
 done < <("$rpmemctl" --help | sed -nE 's/^ {2}([a-z]+) .*/\1/p')
-[ "$verbs" -ge 17 ] || fault "rpmemctl --help has only $verbs verbs"
+[ "$verbs" -ge 20 ] || fault "rpmemctl --help has only $verbs verbs"
 
 refused 'rpmemd: command line: unrecognized option "--foo"; see' "$rpmemd" --foo
 refused 'unexpected argument "stray"' "$rpmemd" stray
@@ -70,6 +70,11 @@ refused 'rpmemctl push: --lanes can be given only once' "$rpmemctl" push f targe
 refused 'rpmemctl check: POOLSET or --all is missing' "$rpmemctl" check target
 refused 'rpmemctl check: --all cannot be combined with POOLSET' "$rpmemctl" check target a.set --all
 refused 'rpmemctl export: --textfile DIRECTORY is missing' "$rpmemctl" export
+refused 'rpmemctl pause: PID:POOL is missing' "$rpmemctl" pause
+refused 'rpmemctl pause: "4711" is not a process ID, a colon and a pool' "$rpmemctl" pause 4711
+refused 'rpmemctl resume: "a:b" is not a process ID, a colon and a pool' "$rpmemctl" resume a:b
+refused 'rpmemctl rate: BYTES_PER_SECOND|none is missing' "$rpmemctl" rate 1:a
+refused 'rpmemctl rate: "65535" is neither "none" nor a number from 65536 to' "$rpmemctl" rate 1:a 65535
 
 if [ -n "$bench" ]; then
     page "$bench"

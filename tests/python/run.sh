@@ -47,8 +47,12 @@ says=$(LD_LIBRARY_PATH=$work/missing PYTHONPATH="$wheel" "$python" -c 'import li
     fault "without the library the module says: $says"
 
 LD_LIBRARY_PATH=$(dirname "$2")
-RPMEM_CMD=$(printf '%q ' "$daemon" --poolset-dir "$work/sets" --state-dir "$work/state" \
+# The tests replace this script, and kill the process that it names.
+command=$(printf '%q ' "$daemon" --poolset-dir "$work/sets" --state-dir "$work/state" \
     --log-file "$work/rpmemd.log" --log-level notice)
+RPMEM_CMD=$work/command
+printf '#!/bin/sh\necho $$ >%q\nexec %s "$@"\n' "$work/pid" "$command" >"$RPMEM_CMD"
+chmod 755 "$RPMEM_CMD"
 export LD_LIBRARY_PATH RPMEM_CMD RPMEM_TEST_SETS=$work/sets RPMEM_TEST_HEADER=$sources/include/librpmem.h
 export RPMEM_LOG_LEVEL=0 PYTHONPATH=$wheel
 "$python" "$sources/tests/python/test_librpmem.py" || fault "tests of the Python module failed"

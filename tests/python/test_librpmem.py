@@ -2,8 +2,9 @@
 """Tests the Python module against the real daemon. run.sh sets up the target and the environment.
 
 Each call must reach the target, with the right range and flags; lanes and pools must end when their
-last reference does; buffers must be checked; and the declarations must be those of librpmem.h. A
-wrong argument to the library, a leaked session, or a stale declaration makes a test fail.
+last reference does; buffers must be checked; the state must be that of the replica; and the
+declarations must be those of librpmem.h. A wrong argument to the library, a leaked session, a call
+that holds up another, or a stale declaration makes a test fail.
 """
 import array
 import errno
@@ -12,8 +13,10 @@ import mmap
 import os
 import pathlib
 import re
+import signal
 import sys
 import threading
+import time
 
 import pytest
 
@@ -23,6 +26,7 @@ from librpmem import _library
 SIZE = 8 << 20
 TARGET = os.environ["RPMEM_TEST_TARGET"]
 SETS = pathlib.Path(os.environ["RPMEM_TEST_SETS"])
+COMMAND = pathlib.Path(os.environ["RPMEM_CMD"])
 HEADER = pathlib.Path(os.environ["RPMEM_TEST_HEADER"])
 SAMPLE = librpmem.Attributes(signature=b"SAMPLE_1", major=3, uuid=b"\x20" * 16)
 
@@ -176,6 +180,82 @@ def test_threads_have_lanes_of_their_own(part, memory):
     assert part.read_bytes()[1 << 20 : 5 << 20] == memory[1 << 20 : 5 << 20]
 
 
+def kill_daemon():
+    """Sends SIGKILL to the daemon, and waits until it has ended."""
+    process = int(COMMAND.with_name("pid").read_text())
+    os.kill(process, signal.SIGKILL)
+    for _ in range(500):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the daemon does not end")
+
+
+def test_the_state_is_that_of_the_replica(part, memory):
+    before = int(time.time())
+    working = COMMAND.read_text()
+    with created(memory) as pool:
+        status = pool.replica_state()
+        assert status.state is librpmem.ReplicaState.IN_SYNC
+        assert before <= status.since <= time.time()
+        assert (status.behind_bytes, status.catch_up_rate, status.reason) == (0, 0, "")
+        pool.wait_in_sync(0)
+        with refused(errno.EINVAL, "must be 0 to"):
+            pool.wait_in_sync(-0.5)
+        with pytest.raises(OverflowError):
+            pool.wait_in_sync(2**31)
+        try:
+            COMMAND.write_text("#!/bin/sh\nexit 127\n")
+            kill_daemon()
+            began = time.monotonic()
+            with refused(errno.ETIMEDOUT, "not in sync after 300 ms"):
+                pool.wait_in_sync(0.3)
+            assert 0.3 <= time.monotonic() - began < 5
+            status = pool.replica_state()
+            assert status.state is librpmem.ReplicaState.AWAY and status.reason
+        finally:
+            COMMAND.write_text(working)
+        pool.wait_in_sync(60)
+        assert pool.replica_state().state is librpmem.ReplicaState.IN_SYNC
+    with refused(errno.EBADF, "pool is closed"):
+        pool.replica_state()
+    with refused(errno.EBADF, "pool is closed"):
+        pool.wait_in_sync(0)
+
+
+def test_a_wait_holds_up_no_call_but_close(part, memory, monkeypatch):
+    """The wait itself is replaced, so that it lasts until the test ends it."""
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    class Library:
+        def __getattr__(self, name):
+            return getattr(_library.lib, name)
+
+        def rpmem_wait_in_sync(self, *_):
+            has_begun.set()
+            assert may_end.wait(60)
+            return 0
+
+    monkeypatch.setattr(librpmem, "lib", Library())
+    pool = created(memory)
+    waits = threading.Thread(target=pool.wait_in_sync, args=(60,))
+    waits.start()
+    assert has_begun.wait(60)
+    with pool.lane() as lane:
+        lane.persist(4096, 8)
+    assert pool.replica_state().state is librpmem.ReplicaState.IN_SYNC
+    closes = threading.Thread(target=pool.close)
+    closes.start()
+    closes.join(0.3)
+    assert closes.is_alive(), "the pool is closed during a call"
+    may_end.set()
+    closes.join(60)
+    waits.join(60)
+    assert not closes.is_alive() and not waits.is_alive()
+
+
 def test_failures_say_what_failed(part, memory):
     with refused(errno.ENOENT, "missing.set") as caught:
         librpmem.Pool.open(TARGET, "missing.set", memory)
@@ -201,23 +281,28 @@ def plain(text):
 
 def test_declarations_are_those_of_the_header():
     header = HEADER.read_text()
-    sizes = dict(re.findall(r"#define (RPMEM_POOL_\w+_LEN) (\d+)", header))
+    sizes = dict(re.findall(r"#define (RPMEM_\w+_LEN) (\d+)", header))
     wanted = re.sub("|".join(sizes), lambda name: sizes[name[0]], plain(header))
     declared = plain("".join(_library.ffi._cdefsources))
     functions = re.findall(r"[^;{}]*\brpmem_\w+\([^;]*;", declared)
-    assert len(functions) == len(re.findall(r"\brpmem_\w+\([^;]*;", wanted)) == 13
+    assert len(functions) == len(re.findall(r"\brpmem_\w+\([^;]*;", wanted)) == 15
     structures = re.findall(r"struct rpmem_\w+ \{[^}]*\};", declared)
-    assert len(structures) == 3
+    assert len(structures) == 4
     for declaration in [*functions, *structures]:
         assert declaration.strip() in wanted
     for name, value in [
         ("RPMEM_PERSIST_RELAXED (1U << 0)", _library.RELAXED),
         ("RPMEM_STATS_VERSION 1U", _library.STATS_VERSION),
+        ("RPMEM_REPLICA_STATE_VERSION 1U", _library.REPLICA_STATE_VERSION),
         ("RPMEM_REMOVE_FORCE 0x1", _library.REMOVE_FORCE),
         ("RPMEM_REMOVE_POOL_SET 0x2", _library.REMOVE_POOL_SET),
     ]:
         assert f"#define {name}" in header
         assert eval(name.split(" ", 1)[1].replace("U", "")) == value
+    states = re.search(r"enum rpmem_sync_state \{([^}]*)\}", plain(header))[1]
+    names = [name.strip() for name in states.split(",")]
+    assert names == [f"RPMEM_REPLICA_{state.name}" for state in librpmem.ReplicaState]
+    assert list(librpmem.ReplicaState) == list(range(len(names)))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh RPMEMCTL RPMEMD POOLS PART
+# run.sh RPMEMCTL RPMEMD POOLS FIRST_WRITE PART
 #
 # Tests large pools, many lanes and many sessions with real daemons, below with-sshd. It fails if
 # memory, descriptors, threads or the time to open exceed generous bounds, if bytes are wrong, or if
 # sessions do not come back after a loss. The last line is a row of the table in docs/operations.md.
 set -u
-ctl=$1 daemon=$2 pools=$3
+ctl=$1 daemon=$2 pools=$3 first_write=$4
 dir=$RPMEM_TEST_DIR
 sets=$dir/sets
 target=$RPMEM_TEST_TARGET
@@ -203,6 +203,39 @@ terabyte() {
     row "1 TiB, sparse, NOHDRS, 4 lanes" "$(seconds_text "$(said all_open_ms)")"
 }
 
+# first_write: writes to the pool in a session of its own, and waits for the end of its daemon.
+first_write() {
+    "$first_write" map "$dir/local" "$target" pool0.set >"$dir/first_write" 2>&1 ||
+        fault "the first write: $(cat "$dir/first_write")"
+    flock --timeout 60 "$dir/parts/pool0" true || fault "the daemon still has the pool"
+}
+
+# The first write compares the pool with its replica, and both are files with few data. Neither end
+# may read the holes: each page of a hole that is read takes memory.
+comparison() {
+    local size=$((100 * gibibyte)) piece cached before
+    require_space 4
+    truncate -s "$size" "$dir/local" "$dir/parts/pool0" || skip "this file system has no files of 100 GiB"
+    for ((piece = 0; piece < 16; piece++)); do
+        dd if=/dev/urandom of="$dir/local" bs=1M count=64 seek=$((piece * 6400)) conv=notrunc status=none ||
+            fault "no data"
+    done
+    cp --sparse=always "$dir/local" "$dir/parts/pool0" || fault "no copy"
+    write_sets 1 100G NOHDRS
+    export XDG_STATE_HOME=$dir/home RPMEM_EQUALIZE=yes
+    first_write # so that this machine has a record
+    "${0%/*}/../ctl/catch_up" "$dir/parts/pool0" 1700000000 || fault "the record cannot be changed"
+    : >"$dir/library.log"
+    first_write
+    piece=$(sed -nE 's/.*the replica is equal again: .* in ([0-9]+) ms$/\1/p' "$dir/library.log")
+    [ -n "$piece" ] || fault "nothing was compared"
+    at_most "ms to compare 100 GiB with 1 GiB of data" "$piece" "${RPMEM_TEST_COMPARISON_MS:-60000}"
+    cached=$(fincore --bytes --noheadings --output res "$dir/local" | tr -d ' ')
+    before=$(du -B1 "$dir/local" | cut -f1)
+    [ -z "$cached" ] || at_most "bytes of the local file in the page cache" "$cached" $((before + 64 * mebibyte))
+    echo "100 GiB with 1 GiB of data: compared within $piece ms; $((cached / mebibyte)) MiB are cached"
+}
+
 lanes() {
     local count=1024
     write_sets 1 64M
@@ -300,4 +333,4 @@ truncate_one() {
 }
 
 prepare
-"$4"
+"$5"

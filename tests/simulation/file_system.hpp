@@ -68,6 +68,13 @@ struct Node {
         attributes = durable_attributes;
         const std::span<std::byte> now = bytes();
         for (std::size_t at = 0; at < durable.size(); at += unit) {
+            // Most of a large file is durable.
+            constexpr std::size_t large = 4096;
+            if (at % large == 0 && at + large <= durable.size() &&
+                std::memcmp(now.data() + at, durable.data() + at, large) == 0) {
+                at += large - unit;
+                continue;
+            }
             const std::size_t size = std::min(unit, durable.size() - at);
             if (std::memcmp(now.data() + at, durable.data() + at, size) == 0)
                 continue;
@@ -138,8 +145,7 @@ private:
     static void sync_all(Node& node) {
         node.durable_names = node.names;
         node.durable_attributes = node.attributes;
-        for (std::size_t i = 0; i < node.durable.size(); ++i)
-            node.durable[i] = node.bytes()[i];
+        std::ranges::copy(node.bytes().first(node.durable.size()), node.durable.begin());
         for (auto& [name, child] : node.names)
             sync_all(*child);
     }

@@ -37,10 +37,10 @@ Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<
              std::span<std::byte> memory)
     : world_(world), lanes_(lanes), pool_(pool), durable_(durable),
       own_memory_(memory.empty() ? pool_size : 0),
-      memory_(memory.empty() ? std::span(own_memory_) : memory), flushed_(pool_size),
-      acknowledged_(pool_size), versions_(max_lanes), pending_(max_lanes), newest_(pool_size),
-      is_passed_(pool_size), passed_(max_lanes), words_seen_(places), is_under_way_(words),
-      is_unknown_(words) {
+      memory_(memory.empty() ? std::span(own_memory_) : memory), promised_(pool_size),
+      flushed_(pool_size), acknowledged_(pool_size), versions_(max_lanes), pending_(max_lanes),
+      newest_(pool_size), is_passed_(pool_size), passed_(max_lanes), words_seen_(places),
+      is_under_way_(words), is_unknown_(words) {
     std::ranges::transform(salts, memory_.begin(),
                            [](std::uint8_t salt) { return std::byte{salt}; });
     std::ranges::copy(memory_, pool_.begin());
@@ -63,6 +63,9 @@ bool Model::store(unsigned lane, const Range& range) {
     const unsigned version = ++versions_[lane];
     for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
         memory_[i] = static_cast<std::byte>(salts[i] + version);
+    if (!newest_memory_.empty())
+        std::ranges::copy(memory_.subspan(range.offset, range.length),
+                          newest_memory_.begin() + static_cast<std::ptrdiff_t>(range.offset));
     for_each_word(range, [this](std::size_t word) {
         remember(word);
         is_unknown_[word] = is_unknown_[word] || is_under_way_[word];
@@ -72,11 +75,22 @@ bool Model::store(unsigned lane, const Range& range) {
 }
 
 void Model::passed(unsigned lane, const Range& range) {
-    std::fill_n(is_passed_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length, true);
+    std::fill_n(is_passed_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length,
+                std::uint8_t{1});
     passed_[lane].push_back(range);
 }
 
 void Model::check_not_passed() {
+    if (sends_blocks_)
+        return;
+    // There is no branch, so that the compiler can vectorise the loop.
+    std::uint8_t wrong = 0;
+    for (std::size_t i = 0; i < lanes_ * region_size; ++i) {
+        const bool is_newer = version_of(pool_[i], i) > newest_[i];
+        wrong = static_cast<std::uint8_t>(wrong | (is_newer & (is_passed_[i] == 0) ? 1 : 0));
+    }
+    if (wrong == 0)
+        return;
     for (std::size_t i = 0; i < lanes_ * region_size; ++i)
         if (!is_passed_[i] && version_of(pool_[i], i) > newest_[i])
             return world_.find(fmt::format(
@@ -101,6 +115,46 @@ void Model::acknowledged(unsigned lane) {
         for_each_word(range, [this](std::size_t word) { is_under_way_[word] = false; });
     }
     pending_[lane].clear();
+    no_longer_passed(lane);
+}
+
+void Model::promised(unsigned lane) {
+    for (const Range& range : pending_[lane]) {
+        for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
+            promised_[i] = flushed_[i];
+        has_promises_ = true;
+    }
+    pending_[lane].clear();
+    no_longer_passed(lane);
+}
+
+void Model::check_promises() {
+    if (!std::exchange(has_promises_, false) || is_replaced_)
+        return;
+    const Range all{0, lanes_ * region_size};
+    check(durable_.first(all.length), promised_, all,
+          "was promised by a call and is not durable, though the replica is in sync");
+    for (std::size_t i = 0; i < all.length; ++i)
+        acknowledged_[i] = std::max(acknowledged_[i], promised_[i]);
+    std::ranges::fill(promised_, std::uint8_t{0});
+}
+
+void Model::program_has_died() {
+    for (std::vector<Range>& pending : pending_)
+        pending.clear();
+    flushed_ = acknowledged_; // the replica may be behind
+}
+
+void Model::restore(std::span<const std::byte> older) {
+    // The pool may get a mixture of newer bytes and those that are stored from now on.
+    sends_blocks_ = true;
+    is_unknown_.assign(words, true);
+    if (newest_memory_.empty())
+        newest_memory_.assign(memory_.begin(), memory_.end());
+    std::ranges::copy(older, memory_.begin());
+}
+
+void Model::no_longer_passed(unsigned lane) {
     for (const Range& range : passed_[lane])
         for (std::size_t i = range.offset; i < range.offset + range.length; ++i) {
             newest_[i] = version_of(memory_[i], i);
@@ -136,6 +190,8 @@ std::vector<std::uint8_t> Model::oldest_answer(unsigned lane, const Range& range
 
 void Model::check_answer(const Range& range, std::span<const std::uint8_t> oldest,
                          std::span<const std::byte> answer) {
+    if (is_replaced_)
+        return;
     check(answer, oldest, range, "was not what a read brought");
 }
 
@@ -143,7 +199,8 @@ void Model::check(std::span<const std::byte> bytes, std::span<const std::uint8_t
                   const Range& range, const char* what) {
     // There is no branch, so that the compiler can vectorise the loop.
     std::uint8_t wrong = 0;
-    const std::byte* const newest = memory_.data() + range.offset;
+    const std::span<const std::byte> newest_bytes = newest_memory();
+    const std::byte* const newest = newest_bytes.data() + range.offset;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         const std::uint8_t version = version_of(bytes[i], range.offset + i);
         const bool is_right =
@@ -154,14 +211,13 @@ void Model::check(std::span<const std::byte> bytes, std::span<const std::uint8_t
         return;
     std::size_t i = 0;
     while (version_of(bytes[i], range.offset + i) >= oldest[i] &&
-           version_of(bytes[i], range.offset + i) <=
-               version_of(memory_[range.offset + i], range.offset + i))
+           version_of(bytes[i], range.offset + i) <= version_of(newest[i], range.offset + i))
         ++i;
     const std::size_t place = range.offset + i;
     world_.find(
         fmt::format("byte {} of the pool, lane {}, {}: it has version {}, {} to {} are right",
                     place, place / region_size, what, version_of(bytes[i], place), oldest[i],
-                    version_of(memory_[place], place)));
+                    version_of(newest[i], place)));
 }
 
 } // namespace rpmem::simulation

@@ -35,6 +35,22 @@ public:
     void flushed(unsigned lane, const Range& range);
     // Call it when a call has returned 0 that makes all earlier ranges of the lane durable.
     void acknowledged(unsigned lane);
+    // Like acknowledged(), for a call that has returned 0 without the target. Its ranges must be
+    // durable there when the replica is in sync again.
+    void promised(unsigned lane);
+    [[nodiscard]] bool has_promises() const { return has_promises_; }
+    // Call it when the library states that the replica is in sync. Everything that was promised
+    // must be durable now, and from now on.
+    void check_promises();
+    // Call it when whole blocks are sent. From now on, bytes that were not passed may be sent, too.
+    void sends_blocks() { sends_blocks_ = true; }
+    // Call it when the program is dead. Calls that have not returned have promised nothing.
+    void program_has_died();
+    // Copies the memory of the application, and replaces it by such a copy.
+    [[nodiscard]] std::vector<std::byte> back_up() const {
+        return {memory_.begin(), memory_.end()};
+    }
+    void restore(std::span<const std::byte> older);
     // Call it when the pool was replaced by an older one. Nothing more is expected of it.
     void replaced() { is_replaced_ = true; }
     // Checks the state that a power failure at this moment would leave: acknowledged bytes must be
@@ -48,6 +64,10 @@ public:
                       std::span<const std::byte> answer);
 
 private:
+    void no_longer_passed(unsigned lane);
+    [[nodiscard]] std::span<const std::byte> newest_memory() const {
+        return newest_memory_.empty() ? memory_ : std::span<const std::byte>(newest_memory_);
+    }
     void remember(std::size_t word);
     [[nodiscard]] std::size_t place_of(std::size_t word, std::span<const std::byte> bytes) const;
     void check_words();
@@ -60,12 +80,14 @@ private:
     std::span<std::byte> durable_;
     std::vector<std::byte> own_memory_;
     std::span<std::byte> memory_;
+    std::vector<std::byte> newest_memory_;    // empty unless MEMORY was restored
+    std::vector<std::uint8_t> promised_;      // version, by byte of the pool
     std::vector<std::uint8_t> flushed_;       // version, by byte of the pool
     std::vector<std::uint8_t> acknowledged_;  // version, by byte of the pool
     std::vector<std::uint8_t> versions_;      // version of the last store, by lane
     std::vector<std::vector<Range>> pending_; // flushed and not acknowledged, by lane
     std::vector<std::uint8_t> newest_; // allowed in the pool for bytes that are not passed, by byte
-    std::vector<bool> is_passed_;      // by byte
+    std::vector<std::uint8_t> is_passed_;    // by byte
     std::vector<std::vector<Range>> passed_; // by lane
     // Hashes of all values that each aligned word had in the application's memory. A word that was
     // stored again before its acknowledgement is unknown: the target may have a mixture.
@@ -73,6 +95,8 @@ private:
     std::vector<bool> is_under_way_; // by word
     std::vector<bool> is_unknown_;
     bool is_replaced_ = false;
+    bool has_promises_ = false;
+    bool sends_blocks_ = false;
 };
 
 } // namespace rpmem::simulation

@@ -18,7 +18,7 @@ namespace rpmem::bench {
 struct LimitTask {
     bool spins = false;       // both ends retry without a pause; otherwise they sleep
     unsigned connections = 1; // each with a thread at both ends
-    std::size_t request = 0;  // bytes; 0: report the memory of the daemon instead
+    std::size_t request = 0;  // bytes; 0: no exchange, see start_limits()
     std::size_t answer = 0;   // bytes
     Pace pace{};              // pace of each connection
     bool apart = false;       // each end has a processor of its own
@@ -28,8 +28,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitTask, spins, connections, request, answe
                                    reads)
 
 // Starts both processes, and waits until the asking one accepts tasks. It answers a LimitTask with
-// a Round. It answers a task without requests with the bytes of private pages of the only daemon of
-// this run on the target. Both processes end with this one.
+// a Round. If LimitTask::request is 0, it answers with a number: the size in bytes of the private
+// memory of rpmemd, which must be the only daemon of this run on the target. Both processes end
+// with this one.
 [[nodiscard]] Result<OtherProcess> start_limits(const Options& options);
 
 // The internal option that starts the answering process.

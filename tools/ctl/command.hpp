@@ -29,6 +29,9 @@ struct Command {
         status,
         watch,
         export_metrics,
+        pause,
+        resume,
+        rate,
     };
 
     Verb verb = Verb::probe;
@@ -37,6 +40,8 @@ struct Command {
     std::string session{};
     std::string file{};
     std::string whom{};     // status, watch: a process ID or a file; empty for all
+    std::string program{};  // pause, resume, rate: a process ID, a colon and a pool
+    std::string rate{};     // rate: bytes per second, or "none"
     bool all = false;       // check: each pool; status, watch: the programs of other users, too
     unsigned count = 0;     // watch: number of views; 0 for no limit
     std::string textfile{}; // export: the directory

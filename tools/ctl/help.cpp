@@ -38,12 +38,15 @@ Examples:
   RPMEM_CMD='rpmemd --poolset-dir /srv/pools' rpmemctl probe target
   rpmemctl probe target --json | jq .verdict)";
 
-// The exit statuses of the other verbs, and the heading of their examples.
+// The exit statuses of the verbs that ask a target, except probe, and the heading of the examples.
 #define STATUSES                                                                                   \
     "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the target's rpmemd is too old,\n"            \
     "4 the pool is not sound or differs from the file, 5 the pool is in use\n\nExamples:\n"
 
-// clang-format off: each row has the same form, whatever its width.
+// The same for verbs that steer a program.
+#define STEERING "Exit status: 0 done, 1 failed, 2 wrong usage\n\nExamples:\n"
+
+// clang-format off: it would break rows of different widths in different ways.
 constexpr std::array helps = {
     VerbHelp{Verb::probe, machines, "probe", "[TARGET]",
              "Report what this machine and a target support", probe_text, probe_footer},
@@ -161,6 +164,24 @@ constexpr std::array helps = {
              "Exit status: 0 done, 1 the file could not be written, 2 wrong usage\n\nExamples:\n"
              "  rpmemctl export --textfile /var/lib/prometheus/node-exporter\n"
              "  rpmemctl export --textfile /var/lib/prometheus/node-exporter --interval 10"},
+    VerbHelp{Verb::pause, programs, "pause", "PID:POOL",
+             "Let a program go on without its target, until resume",
+             "End the session of a pool with RPMEM_ON_LOSS=alone. Calls of the program return 0, "
+             "and the library records which blocks the target lacks. It does not try to reach "
+             "the target before `rpmemctl resume`. Until then, the target has no usable copy.",
+             STEERING "  rpmemctl pause 4711:database.set\n"
+                      "  rpmemctl pause 4711:me@target:database.set"},
+    VerbHelp{Verb::resume, programs, "resume", "PID:POOL",
+             "Let a paused program reach its target again",
+             "Let the library connect to the target at once, and send what the target lacks. "
+             "`rpmemctl status` shows when the pool is connected again.",
+             STEERING "  rpmemctl resume 4711:database.set"},
+    VerbHelp{Verb::rate, programs, "rate", "PID:POOL BYTES_PER_SECOND|none",
+             "Limit how fast a program sends what its target lacks",
+             "Replace RPMEM_CATCH_UP_RATE for a pool of a running program, until the pool is "
+             "closed. Calls of the program do not count.",
+             STEERING "  rpmemctl rate 4711:database.set 10000000\n"
+                      "  rpmemctl rate 4711:database.set none"},
 };
 // clang-format on
 

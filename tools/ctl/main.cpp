@@ -47,6 +47,8 @@ int run_command(const ctl::Command& command) {
         return ctl::watch_status(command);
     if (command.verb == Verb::export_metrics)
         return ctl::export_metrics(command);
+    if (command.verb == Verb::pause || command.verb == Verb::resume || command.verb == Verb::rate)
+        return ctl::steer_pool(command);
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", printable(warning));

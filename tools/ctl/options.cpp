@@ -6,12 +6,14 @@
 #include "common/base/version.hpp"
 #include "common/command_line/help.hpp"
 #include "common/command_line/usage_error.hpp"
+#include "librpmem/settings/catch_up_rate.hpp"
 #include "tools/ctl/help.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
@@ -31,6 +33,11 @@ constexpr std::array positionals = {
     Positional{"SESSION", &Command::session, "number of the session, see rpmemctl sessions"},
     Positional{"PID|FILE", &Command::whom,
                "a process, or a file that processes have open or mapped (default all processes)"},
+    Positional{"PID:POOL", &Command::program,
+               "a process and one of its pools, see rpmemctl status; POOL is TARGET:POOLSET or "
+               "POOLSET"},
+    Positional{"BYTES_PER_SECOND|none", &Command::rate,
+               "the maximum rate (65536 to 1000000000000), or none for no limit"},
     Positional{"FILE", &Command::file, "image of the pool on this machine"},
 };
 
@@ -41,7 +48,9 @@ void declare_positionals(CLI::App& verb, std::string_view arguments, Command& co
         if (optional)
             form = form.substr(1, form.size() - 2);
         const auto& positional = *std::ranges::find(positionals, form, &Positional::form);
-        verb.add_option(positional.form, command.*positional.member, positional.help)
+        std::string name = positional.form;
+        std::ranges::replace(name, ':', '-'); // CLI11 allows no colon in a name
+        verb.add_option(name, command.*positional.member, positional.help)
             ->option_text(positional.form)
             ->required(!optional);
     }
@@ -146,6 +155,22 @@ std::string verb_problem(const CLI::App& app) {
     return text;
 }
 
+std::string steering_problem(const Command& command) {
+    std::string_view pool = command.program;
+    const std::string_view pid = take_until(pool, ":");
+    if (!command.program.empty() && (!parse_number<std::uint32_t>(pid) || pool.empty()))
+        return fmt::format("\"{}\" is not a process ID, a colon and a pool, such as "
+                           "4711:database.set",
+                           command.program);
+    if (command.verb != Verb::rate || command.rate == "none")
+        return {};
+    const auto rate = parse_number<std::uint64_t>(command.rate);
+    if (rate && *rate >= initiator::min_catch_up_rate && *rate <= initiator::max_catch_up_rate)
+        return {};
+    return fmt::format("\"{}\" is neither \"none\" nor a number from {} to {}", command.rate,
+                       initiator::min_catch_up_rate, initiator::max_catch_up_rate);
+}
+
 } // namespace
 
 CommandLine parse_command_line(int argc, const char* const argv[]) {
@@ -170,6 +195,8 @@ CommandLine parse_command_line(int argc, const char* const argv[]) {
     if (command.verb == Verb::check && command.all != command.pool_set.empty())
         return usage_exit(app, command.all ? "--all cannot be combined with POOLSET"
                                            : "POOLSET or --all is missing");
+    if (const std::string problem = steering_problem(command); !problem.empty())
+        return usage_exit(app, problem);
     return command;
 }
 

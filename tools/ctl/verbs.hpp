@@ -32,7 +32,9 @@ int examine_target(const Context& context); // doctor
 int show_status(const Command& command);
 int watch_status(const Command& command);
 int export_metrics(const Command& command); // export
-int run_benchmark(const Context& context);  // bench
+// pause, resume and rate: a request to a running program.
+int steer_pool(const Command& command);
+int run_benchmark(const Context& context); // bench
 
 // Prints ANSWER as JSON or with DESCRIBE. Prints the text of a failure to standard error. Returns
 // the status of ANSWER.

@@ -39,8 +39,8 @@ inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_rea
                                                            const std::string& where,
                                                            const ConnectLimits& limits);
 
-// Connects a lane with frames. READ_PIECE returns the maximum payload of a `data` frame from the
-// payload size that the target grants.
+// Connects a lane that carries frames, unlike a lane of protocol 0.1. READ_PIECE takes the payload
+// size that the target grants, and returns the maximum payload of a `data` frame.
 [[nodiscard]] Result<OpenedFabricLane>
 connect_fabric_lane(const ProofSession& session, const LaneIdentity& identity,
                     const FabricTarget& target, const std::string& where,

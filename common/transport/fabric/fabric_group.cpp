@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds time_for_room(1);
 // thread for ever.
 constexpr std::size_t max_rounds = 64;
 
-// The operations of a connection that ends fail one by one. After so many failures in a row the
-// queue itself is broken.
+// When a connection ends, each of its operations fails on its own. More failures in a row than this
+// mean that the queue itself is broken.
 constexpr unsigned max_failures = 100000;
 
 } // namespace
@@ -94,7 +94,8 @@ void FabricGroup::mark_ready(FabricConnection& connection) {
         completed_.push_back(&connection);
 }
 
-// Connections that were polled in the meantime have no news any more.
+// Moves the completed connections that still have news to ready_. Some have none, because they were
+// polled after their completion.
 bool FabricGroup::has_news() {
     ready_.clear();
     for (FabricConnection* const connection : completed_)

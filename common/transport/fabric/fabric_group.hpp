@@ -38,7 +38,8 @@ public:
     // A provider had no room for an operation, and does not report when it has room again.
     void expect_room() { expects_room_ = true; }
 
-    // CONNECTION must be a FabricConnection. It starts to receive, and a target accepts it.
+    // CONNECTION must be a FabricConnection. Posts its receive buffers. At the target, also accepts
+    // the connection request of the initiator.
     Result<> add(LaneConnection& connection) override;
     // Closes CONNECTION and drains its completions.
     void remove(LaneConnection& connection) override;

@@ -67,7 +67,7 @@ bool is_trusted_owner(const struct stat& status) {
            (S_ISDIR(status.st_mode) && is_unmapped(status.st_uid));
 }
 
-// Does not recommend to change the owner of a directory, which may be one of the system.
+// Does not suggest chown(1) for a directory, because it may be one of the system.
 std::string remedy_for_owner(const struct stat& status, const std::string& path) {
     if (S_ISDIR(status.st_mode))
         return fmt::format("use a directory that, like all above it, belongs to root or to this "

@@ -52,6 +52,8 @@ STANDS_FOR(int, fsetxattr, int fd, const char* name, const void* value, std::siz
         return to_errno(EBADF);
     if (flags == XATTR_REPLACE && !file->node->attributes.contains(name))
         return to_errno(ENODATA);
+    if (machine->disk().is_full())
+        return to_errno(ENOSPC);
     machine->writes(*file->node);
     file->node->attributes[name] = std::string(static_cast<const char*>(value), size);
     return 0;

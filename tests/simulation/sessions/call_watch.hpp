@@ -5,8 +5,8 @@
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
-#include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/simulation/model.hpp"
+#include "tests/simulation/sessions/plan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -45,7 +45,7 @@ struct LaneOperation {
 class CallWatch {
 public:
     explicit CallWatch(World& world)
-        : world_(world), owed_(target::header_size + pool_size), is_left_(owed_.size()) {
+        : world_(world), owed_(first_place + pool_size), is_left_(owed_.size()) {
         running = this;
     }
     ~CallWatch() { running = nullptr; }
@@ -70,13 +70,12 @@ public:
     }
     // Call it before a call that sends this range.
     void passed(const Range& range) {
-        std::fill_n(place_of(target::header_size + range.offset), range.length, true);
+        std::fill_n(place_of(first_place + range.offset), range.length, true);
     }
     // Returns whether bytes of the lane were passed to a call and are not known to be durable.
     [[nodiscard]] bool has_unacknowledged(unsigned lane) const {
-        const auto first =
-            owed_.begin() +
-            static_cast<std::ptrdiff_t>(target::header_size + std::size_t{lane} * region_size);
+        const auto first = owed_.begin() + static_cast<std::ptrdiff_t>(
+                                               first_place + std::size_t{lane} * region_size);
         return std::find(first, first + region_size, true) != first + region_size;
     }
 
@@ -103,6 +102,13 @@ public:
         if (Silence& silence = call.silences.back(); operation.has_failed && !silence.noticed)
             silence.noticed = world_.now();
     }
+
+    // Call it when a call has returned 0 without the target. The lane has nothing to send then.
+    void promised(unsigned lane) {
+        std::fill_n(place_of(first_place + std::size_t{lane} * region_size), region_size, false);
+    }
+    // Call it when nothing is left to send: the program is dead, or its replica has caught up.
+    void forget_all() { std::ranges::fill(owed_, std::uint8_t{0}); }
 
     void login_begins() { login_began_ = world_.now(); }
     // Call it when a call can use the session of the last login.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated program with an open pool. Its threads store and call the real library. Each result
-// is checked against the model, and against the faults that have happened so far.
+// A simulated program with an open pool: one process. Its threads store and call the real library.
+// Each result is checked against the model, and against the faults that have happened so far.
 #pragma once
 
 #include "librpmem/connection/link_thread.hpp"
 #include "librpmem/pool.hpp"
-#include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/simulation/model.hpp"
+#include "tests/simulation/sessions/alone_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/threads.hpp"
 #include "tests/simulation/sessions/verdict.hpp"
@@ -32,22 +32,30 @@ inline initiator::Settings settings_of(const Plan& plan) {
     settings.reconnect_timeout = plan.reconnect_timeout;
     settings.reconnect_delay = plan.reconnect_delay;
     settings.spin_time = std::chrono::microseconds(0);
+    if (plan.alone.is_on) {
+        settings.on_loss = initiator::OnLoss::alone;
+        settings.equalize = initiator::Equalize::yes;
+        settings.catch_up_rate = plan.alone.rate;
+        settings.state_home = "/program";
+    }
     return settings;
 }
 
 class Client {
 public:
-    Client(World& world, const Plan& plan, Model& model, CallWatch& watch,
+    Client(World& world, const Plan& plan, Model& model, CallWatch& watch, AloneWatch& alone,
            std::span<std::byte> memory, Log log, Judge judge)
-        : world_(world), plan_(plan), model_(model), watch_(watch), memory_(memory),
+        : world_(world), plan_(plan), model_(model), watch_(watch), alone_(alone), memory_(memory),
           log_(std::move(log)), judge_(std::move(judge)) {}
 
     // Runs the first thread of the program.
     void run() {
         initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
         auto opened = open(heartbeats);
-        if (!opened)
+        if (!opened) {
+            open_error_ = opened.error();
             return;
+        }
         pool_ = std::move(*opened);
         running_ = plan_.applications;
         for (unsigned i = 0; i < plan_.applications; ++i)
@@ -63,11 +71,12 @@ public:
     }
     [[nodiscard]] const Calls& calls() const { return calls_; }
     [[nodiscard]] bool has_opened() const { return pool_ != nullptr; }
-    // Returns whether the pool was closed, so that everything is durable.
-    [[nodiscard]] bool has_closed() const { return has_closed_; }
+    // Returns why the pool could not be opened.
+    [[nodiscard]] const std::optional<Error>& open_error() const { return open_error_; }
 
 private:
     static constexpr unsigned max_tries_to_open = 40;
+    static constexpr unsigned max_hurried = 60; // steps while the replica catches up
 
     Result<std::unique_ptr<initiator::Pool>> open(initiator::LinkThread& heartbeats) {
         const initiator::PoolArguments arguments{.target = "127.0.0.1",
@@ -87,6 +96,8 @@ private:
             }
             world_.note("open failed with {}", static_cast<std::uint64_t>(opened.error().code));
             log_.error("open: {}", opened.error().text);
+            if (opened.error().code == ESTALE)
+                break;
             world_.sleep(second);
         }
         return opened;
@@ -102,10 +113,20 @@ private:
         const std::size_t length = 1 + random.below(most);
         return {lane * region_size + random.below(region_size - length + 1), length};
     }
+    // Most races need a call at the same time as a message of the thread that catches up.
+    [[nodiscard]] Time hurried_pause() const {
+        return 2 * plan_.conditions.delay + 50 * microsecond;
+    }
     void use(unsigned application) {
-        for (unsigned i = 0; i < plan_.steps && !world_.is_in_vacuum() && !has_failed_; ++i) {
-            if (plan_.max_pause > 0)
-                world_.sleep(world_.random().below(plan_.max_pause));
+        unsigned hurried = 0;
+        for (unsigned i = 0; i < plan_.steps + hurried && !world_.is_in_vacuum() && !has_failed_;
+             ++i) {
+            const bool hurries = alone_.is_catching_up() && hurried < max_hurried;
+            hurried += hurries ? 1 : 0;
+            if (const Time pause = hurries ? hurried_pause() : plan_.max_pause; pause > 0)
+                world_.sleep(world_.random().below(pause));
+            if (world_.is_in_vacuum())
+                return;
             step(any_lane(application));
         }
     }
@@ -130,7 +151,7 @@ private:
         }
     }
     [[nodiscard]] static std::size_t place_of(const Range& range) {
-        return range.offset + target::header_size;
+        return range.offset + first_place;
     }
     // Call it before a call that may send the range.
     void pass(unsigned lane, const Range& range) {
@@ -156,12 +177,18 @@ private:
         if (!done)
             return;
         model_.flushed(lane, range);
-        model_.acknowledged(lane);
+        acknowledged(lane);
+    }
+    void acknowledged(unsigned lane) {
+        if (!alone_.is_promise(lane))
+            return model_.acknowledged(lane);
+        model_.promised(lane);
+        watch_.promised(lane);
     }
     void drain(unsigned lane) {
         if (call("rpmem_drain", watch_.has_unacknowledged(lane),
                  [&] { return pool_->drain(lane, 0); }))
-            model_.acknowledged(lane);
+            acknowledged(lane);
     }
     void read(unsigned lane, const Range& range) {
         const auto oldest = model_.oldest_answer(lane, range);
@@ -172,15 +199,20 @@ private:
     }
     void close() {
         tell_of_close();
-        if (!call("rpmem_close", true, [&] { return pool_->close(); }))
+        alone_.closes();
+        const bool was_away = alone_.is_away(); // it may join when rpmem_close() has given up
+        const bool is_closed = call("rpmem_close", true, [&] { return pool_->close(); });
+        if (!is_closed || was_away || alone_.is_away())
             return;
-        has_closed_ = true;
         for (unsigned lane = 0; lane < plan_.lanes; ++lane)
             model_.acknowledged(lane);
     }
     template <typename Call>
     bool call(const char* name, bool needs_target, Call make) {
         world_.note(name);
+        const unsigned absences = alone_.absences();
+        const bool was_away = alone_.is_away();
+        const bool could_leave = alone_.may_leave();
         watch_.begin();
         const Result<> result = make();
         const WatchedCall watched = watch_.end();
@@ -191,14 +223,18 @@ private:
         const std::string verdict = judge_({.name = name,
                                             .call = watched,
                                             .error = result ? nullptr : &result.error(),
-                                            .needs_target = needs_target});
+                                            .needs_target = needs_target,
+                                            .may_leave = alone_.may_leave(),
+                                            .could_leave = could_leave,
+                                            .was_away = was_away || absences != alone_.absences(),
+                                            .joined_at = alone_.joined_at()});
         if (!verdict.empty())
             world_.find(fmt::format("{} {}{}", name, verdict,
                                     result ? "" : "; its error: " + result.error().text));
         if (result)
             return true;
         ++calls_.failed;
-        has_failed_ = true;
+        has_failed_ = has_failed_ || !alone_.may_leave() || result.error().code != ENOTCONN;
         return false;
     }
 
@@ -206,13 +242,14 @@ private:
     const Plan& plan_;
     Model& model_;
     CallWatch& watch_;
+    AloneWatch& alone_;
     std::span<std::byte> memory_;
     Log log_;
     Judge judge_;
     std::unique_ptr<initiator::Pool> pool_;
     unsigned running_ = 0;
     bool has_failed_ = false;
-    bool has_closed_ = false;
+    std::optional<Error> open_error_;
     Calls calls_;
 };
 

@@ -18,6 +18,9 @@ public:
     // fail_next() makes the next sync of the pool fail. slow_next() makes it take TIME.
     void fail_next() { fails_next_ = true; }
     void slow_next(Time time) { next_takes_ = time; }
+    // While it is full, files do not grow and attributes cannot be set.
+    void fill(bool is_full) { is_full_ = is_full; }
+    [[nodiscard]] bool is_full() const { return is_full_; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
     // When the last slow sync ended or will end.
     [[nodiscard]] Time slow_until() const { return slow_until_; }
@@ -35,7 +38,9 @@ public:
         offset = std::min(offset, node->durable.size());
         length = std::min(length, node->durable.size() - offset);
         const auto begin = now.begin() + static_cast<std::ptrdiff_t>(offset);
-        const std::vector<std::byte> copy(begin, begin + static_cast<std::ptrdiff_t>(length));
+        std::vector<std::byte> copy(begin, begin + static_cast<std::ptrdiff_t>(length));
+        const Running running(*this);
+        const std::uint64_t number = ++last_;
         take_time();
         const bool is_pool = !node->memory.empty();
         if (world_.is_in_vacuum())
@@ -45,13 +50,43 @@ public:
             world_.note("a sync has failed");
             return EIO;
         }
+        keep_later(*node, offset, copy, number);
         node->sync(offset, copy);
+        done_.push_back({node.get(), offset, length, number});
         return 0;
     }
 
 private:
     static constexpr std::array<Time, 4> speeds{0, 10 * microsecond, 100 * microsecond,
                                                 2 * millisecond};
+    // A sync that has ended while others were running.
+    struct Done {
+        const Node* node;
+        std::size_t offset;
+        std::size_t length;
+        std::uint64_t number;
+    };
+    struct Running {
+        Disk& disk;
+        explicit Running(Disk& own) : disk(own) { ++disk.running_; }
+        ~Running() {
+            if (--disk.running_ == 0)
+                disk.done_.clear();
+        }
+        Running(const Running&) = delete;
+        Running& operator=(const Running&) = delete;
+    };
+    // Bytes that a later sync has made durable meanwhile stay as they are.
+    void keep_later(const Node& node, std::size_t offset, std::span<std::byte> copy,
+                    std::uint64_t number) const {
+        for (const Done& done : done_) {
+            const std::size_t begin = std::max(done.offset, offset);
+            const std::size_t end = std::min(done.offset + done.length, offset + copy.size());
+            if (done.node == &node && done.number > number && begin < end)
+                std::copy_n(node.durable.begin() + static_cast<std::ptrdiff_t>(begin), end - begin,
+                            copy.begin() + static_cast<std::ptrdiff_t>(begin - offset));
+        }
+    }
     void take_time() {
         Time time = slowest_ > 0 ? world_.random().below(slowest_) : 0;
         if (next_takes_ > 0)
@@ -67,7 +102,11 @@ private:
     Time slowest_;
     Time next_takes_ = 0;
     Time slow_until_ = 0;
+    std::uint64_t last_ = 0; // number of the last sync that has begun
+    unsigned running_ = 0;
+    std::vector<Done> done_;
     bool fails_next_ = false;
+    bool is_full_ = false;
     bool has_failed_ = false;
     std::map<const Process*, Time> busy_until_;
 };

@@ -218,6 +218,8 @@ STANDS_FOR(int, posix_fallocate, int fd, off_t offset, off_t length) {
         return __real_posix_fallocate(fd, offset, length);
     if (machine->world().is_in_vacuum())
         return EIO;
+    if (machine->disk().is_full())
+        return ENOSPC;
     file_of(*machine, fd)->node->resize(static_cast<std::size_t>(offset + length));
     return 0;
 }
@@ -231,7 +233,8 @@ STANDS_FOR(int, fsync, int fd) {
     const auto file = machine->system().file(fd);
     const auto attributes = file ? file->node->attributes : std::map<std::string, std::string>();
     const int code = sync_all(*machine, fd);
-    if (code == 0) // fdatasync(2) does not sync attributes
+    if (code == 0 &&
+        !rpmem::simulation::sessions::leaves_attributes()) // fdatasync(2) does not sync attributes
         file->node->durable_attributes = attributes;
     return to_errno(-code);
 }

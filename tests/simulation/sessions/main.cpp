@@ -35,14 +35,18 @@ int run_many(std::uint64_t first, std::uint64_t count, Planted planted) {
         sum.failed_calls += outcome.failed_calls;
         sum.logins += outcome.logins;
         sum.takeovers += outcome.takeovers;
+        sum.absences += outcome.absences;
+        sum.joins += outcome.joins;
         sum.time += outcome.time / second;
         if (!outcome.finding.empty() && ++findings <= 20)
             fmt::print("seed {}: {}\n", seed, outcome.finding);
     }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     fmt::print("{} seeds, {} with a finding; {} calls, {} of them failed; {} logins; {} times "
-               "another initiator had the pool;",
-               count, findings, sum.calls, sum.failed_calls, sum.logins, sum.takeovers);
+               "another initiator had the pool; {} times a program went on alone, and {} times its "
+               "replica was in sync again;",
+               count, findings, sum.calls, sum.failed_calls, sum.logins, sum.takeovers,
+               sum.absences, sum.joins);
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
         fmt::print(" {} {}", fault_names[i], sum.faults[i]);
     fmt::print("; {} s simulated; history {:016x}; {:.0f} seeds a second\n", sum.time, sum.hash,

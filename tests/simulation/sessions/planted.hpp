@@ -17,6 +17,22 @@ void tell_of_close();
 [[nodiscard]] bool lacks_attributes();
 // Returns whether each loss restarts the time limit of a call.
 [[nodiscard]] bool renews_at_each_loss();
+// Whether the ranges that the target has not acknowledged are not marked at a loss.
+[[nodiscard]] bool marks_no_owed();
+// Whether a join does not wait for calls that are marking.
+[[nodiscard]] bool has_no_gate();
+// Whether the target's record is in sync before the last blocks are sent.
+[[nodiscard]] bool records_early();
+// Whether any memory is proved to be newer than the replica.
+[[nodiscard]] bool proves_everything();
+// STORES: a daemon begins to store the state of a replica, or has ended.
+void stores_state(bool stores);
+// Whether fsync(2) leaves the attributes as they are on the medium.
+[[nodiscard]] bool leaves_attributes();
+// Clears the marks that were not cleared before their blocks were read.
+void clear_late_marks();
+// Call it when a program begins. The marks of an earlier one may have been destroyed.
+void forget_late_marks();
 // Is called instead of FrameLane::drain().
 [[nodiscard]] int planted_drain(initiator::FrameLane* lane);
 

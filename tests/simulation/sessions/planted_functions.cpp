@@ -8,7 +8,9 @@
 #include "rpmemd/registry/fence.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/sessions/alone_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
+#include "tests/simulation/sessions/preempted_atomic.hpp"
 
 #include <map>
 
@@ -31,6 +33,8 @@ struct State {
     bool is_closing = false;
     std::map<const FrameLane*, KnownLane> lanes{};
     const ConnectionLanes* first = nullptr; // the lanes of the first generation
+    unsigned storing = 0;                   // daemons that store the state of a replica
+    std::vector<std::pair<std::atomic<std::uint64_t>*, std::uint64_t>> late_marks{};
 };
 State state;
 
@@ -86,6 +90,41 @@ bool locks_nothing() { return state.planted == Planted::no_fence; }
 bool lacks_attributes() { return state.planted == Planted::claim_by_path; }
 
 bool renews_at_each_loss() { return state.planted == Planted::no_bound; }
+
+bool marks_no_owed() { return state.planted == Planted::owed_not_marked; }
+
+bool has_no_gate() { return state.planted == Planted::no_gate; }
+
+bool records_early() { return state.planted == Planted::early_record; }
+
+bool proves_everything() { return state.planted == Planted::push_unproved; }
+
+void stores_state(bool stores) {
+    if (stores)
+        ++state.storing;
+    else if (state.storing > 0)
+        --state.storing;
+}
+
+bool leaves_attributes() { return state.planted == Planted::unsynced_record && state.storing > 0; }
+
+bool tests_marks_first() { return state.planted == Planted::tested_mark; }
+
+bool clears_marks_late(std::atomic<std::uint64_t>& word, std::uint64_t kept) {
+    if (state.planted != Planted::late_clear || !AloneWatch::of_program())
+        return false;
+    state.late_marks.emplace_back(&word, kept);
+    return true;
+}
+
+void forget_late_marks() { state.late_marks.clear(); }
+
+void clear_late_marks() {
+    for (const auto& [word, kept] : std::exchange(state.late_marks, {})) {
+        may_be_preempted();
+        word->fetch_and(kept);
+    }
+}
 
 int planted_drain(FrameLane* lane) {
     if (state.planted == Planted::close_without_drain && state.is_closing)

@@ -4,9 +4,10 @@
 
 #include "common/base/call_within.hpp"
 #include "librpmem/session/start_channel.hpp"
-#include "tests/simulation/sessions/client.hpp"
 #include "tests/simulation/sessions/connections.hpp"
+#include "tests/simulation/sessions/intruder.hpp"
 #include "tests/simulation/sessions/planted.hpp"
+#include "tests/simulation/sessions/programs.hpp"
 
 namespace rpmem::simulation::sessions {
 namespace {
@@ -20,15 +21,17 @@ public:
           machine_(system_), plan_(plan_of(world_.random())),
           target_(machine_, plan_, arena.part, options.tells),
           model_(world_, plan_.lanes, target_.pool(), target_.durable(),
-                 arena.memory().subspan(target::header_size)),
-          initiator_(machine_.make_process("program")),
-          intruder_(machine_.make_process("intruder")),
+                 arena.memory().subspan(first_place)),
           log_(options.tells
                    ? Log::to_stderr("  library", LogLevel::debug, identity_of(STDERR_FILENO))
                    : Log()),
-          memory_(arena.memory()), watch_(world_), verdict_(world_, plan_, machine_.disk()),
-          connections_(world_, plan_), client_(world_, plan_, model_, watch_, memory_, log_,
-                                               [this](const CallEnd& end) { return judge(end); }) {
+          watch_(world_), verdict_(world_, plan_, machine_.disk()),
+          alone_(world_, plan_, model_, target_, [this](Moment moment) { pass(moment); }),
+          connections_(world_, plan_), programs_(
+                                           machine_, plan_, model_, watch_, alone_, arena.memory(),
+                                           log_, [this](const CallEnd& end) { return judge(end); },
+                                           [this] { verdict_.program_begins(); }),
+          intruder_(machine_, plan_, log_) {
         running = this;
         system_.become_current();
         system_.set_path({.conditions = plan_.conditions, .opened = [this](Link& link) {
@@ -46,18 +49,20 @@ public:
     [[nodiscard]] static Simulation* current() { return running; }
 
     Outcome run() {
-        world_.start("program", &initiator_, [this] {
-            client_.run();
-            machine_.end(initiator_);
-        });
-        for (const PlannedFault& fault : plan_.faults)
+        programs_.start();
+        for (const PlannedFault& fault : plan_.faults) {
             world_.at(fault.at, [this, &fault] { happen(fault); });
+            if (fault.fault == Fault::older_memory)
+                world_.at(world_.random().below(fault.at + 1), [this] { programs_.back_up(); });
+        }
         world_.run();
         check_end();
         outcome_.finding = world_.finding();
         outcome_.hash = world_.hash();
-        outcome_.calls = client_.calls().made;
-        outcome_.failed_calls = client_.calls().failed;
+        outcome_.calls = programs_.calls().made;
+        outcome_.failed_calls = programs_.calls().failed;
+        outcome_.absences = alone_.absences();
+        outcome_.joins = alone_.joins();
         outcome_.time = world_.now();
         return outcome_;
     }
@@ -74,8 +79,8 @@ public:
         auto login = std::make_shared<Login>(Login{.input = &system_.make_link(conditions),
                                                    .output = &system_.make_link(conditions),
                                                    .error = &system_.make_link(conditions)});
-        login->other_user = is_other_user_ && world_.process() == &intruder_;
-        if (world_.process() == &initiator_)
+        login->other_user = intruder_.is_other_user() && intruder_.is(world_.process());
+        if (world_.process() == &programs_.process())
             watch_.login_begins();
         connections_.add_login(login, target_.is_up());
         const Time arrives = connections_.usable_at() + 6 * plan_.conditions.delay +
@@ -121,7 +126,7 @@ private:
                 stop(*daemon, fault);
             return;
         case Fault::stop_initiator:
-            return stop(initiator_, fault);
+            return stop(programs_.process(), fault);
         case Fault::power_cut:
             return lose_power(fault);
         case Fault::disk_error:
@@ -146,6 +151,12 @@ private:
             return target_.lose_state_directory();
         case Fault::no_state:
             return refuse_state_directory(fault);
+        case Fault::crash:
+        case Fault::older_memory:
+            lasts(fault);
+            return programs_.crash(fault.time, fault.fault == Fault::older_memory);
+        case Fault::full_disk:
+            return fill_disk(fault);
         case Fault::count:
             return;
         }
@@ -163,7 +174,7 @@ private:
             if (process.is_dead || process.is_killed)
                 return;
             process.is_stopped = false;
-            if (&process == &initiator_)
+            if (&process == &programs_.process())
                 watch_.resumed(time);
             world_.look_again_at(process);
         });
@@ -190,7 +201,7 @@ private:
     void restore(const PlannedFault& fault) {
         lasts(fault);
         const auto backup = std::make_shared<const Backup>(target_.back_up());
-        const bool is_older = client_.has_opened();
+        const bool is_older = programs_.has_opened();
         world_.at(world_.now() + fault.time, [this, backup, is_older] {
             if (!target_.is_up())
                 return;
@@ -201,9 +212,11 @@ private:
                         .toward_target = true});
             if (!is_older)
                 return;
+            troubles().is_restored = true;
             troubles().restored_at = std::min(troubles().restored_at, world_.now());
             target_.restore(*backup, world_.random());
             model_.replaced();
+            alone_.replaced();
         });
     }
     void refuse_state_directory(const PlannedFault& fault) {
@@ -219,37 +232,43 @@ private:
         lasts(fault);
         target_.lose_power();
         model_.check_power_cut();
+        alone_.check_record();
         connections_.forget_all(fault.time);
         world_.at(world_.now() + fault.time, [this] { target_.get_power(); });
     }
+    void fill_disk(const PlannedFault& fault) {
+        lasts(fault);
+        troubles().disk_was_full = true;
+        machine_.disk().fill(true);
+        world_.at(world_.now() + fault.time, [this] { machine_.disk().fill(false); });
+    }
     // Another program, sometimes of another user of the target, opens the pool if it is not locked.
     void intrude() {
-        if (intruder_.is_dead)
-            return;
         troubles().another_asked = true;
-        is_other_user_ = world_.random().chance(50);
-        world_.start("intruder", &intruder_, [this] {
-            {
-                initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
-                const auto opened = initiator::Pool::open(
-                    {.target = "127.0.0.1",
-                     .pool_set = world_.random().one_of(pool_sets),
-                     .address = memory_.data(),
-                     .size = memory_.size(),
-                     .lanes = 1,
-                     .command = "rpmemd"},
-                    nullptr, settings_of(plan_), {.log = log_, .heartbeats = &heartbeats});
-                if (opened && !world_.is_in_vacuum()) {
-                    world_.note("another initiator has the pool");
-                    ++outcome_.takeovers;
-                    if (client_.has_opened())
-                        troubles().taken_at = std::min(troubles().taken_at, world_.now());
-                    world_.sleep(second);
-                    static_cast<void>((*opened)->close());
-                }
-            }
-            troubles().last = std::max(troubles().last, world_.now());
-        });
+        intruder_.start(
+            [this](bool as_it_is) {
+                ++outcome_.takeovers;
+                if (programs_.has_opened())
+                    troubles().taken_at = std::min(troubles().taken_at, world_.now());
+                if (!as_it_is && !troubles().is_restored && model_.has_promises())
+                    world_.find("another initiator has opened a replica that lacks calls");
+                // Without a record, RPMEM_EQUALIZE=yes takes a replica that is not behind for equal
+                // to its memory, see docs/transport.md.
+                return programs_.has_record();
+            },
+            [this] { troubles().last = std::max(troubles().last, world_.now()); });
+    }
+    void pass(Moment moment) {
+        if (moment == Moment::joins)
+            watch_.forget_all();
+        AlonePlan& alone = plan_.alone;
+        if (moment != alone.trap || alone.trap_count == 0 || --alone.trap_count > 0)
+            return;
+        happen({.fault = alone.trapped,
+                .at = world_.now(),
+                .time = time_of_fault(world_.random()),
+                .toward_initiator = true,
+                .toward_target = true});
     }
 
     [[nodiscard]] std::string judge(const CallEnd& end) {
@@ -264,6 +283,17 @@ private:
             world_.find(why);
         model_.check_power_cut();
         model_.check_not_passed();
+        alone_.check_record();
+        if (!troubles().is_restored && !intruder_.check(target_.durable()))
+            world_.find("bytes of another initiator were overwritten");
+        check_last_open();
+    }
+    // A program that was killed gets its pool again, with the same memory.
+    void check_last_open() {
+        const auto& error = programs_.open_error();
+        if (error && error->code == ESTALE && !troubles().another_asked &&
+            !troubles().is_restored && !programs_.has_older_memory() && !plan_.alone.lacks_record)
+            world_.find("a program does not get its own pool: " + error->text);
     }
     [[nodiscard]] Troubles& troubles() { return verdict_.troubles; }
 
@@ -275,17 +305,15 @@ private:
     Plan plan_;
     Target target_;
     Model model_;
-    Process& initiator_;
-    Process& intruder_;
     Log log_;
-    std::span<std::byte> memory_;
     CallWatch watch_;
     Verdict verdict_;
+    AloneWatch alone_;
     Connections connections_;
-    Client client_;
+    Programs programs_;
+    Intruder intruder_;
     Time syncs_kill_until_ = 0;
-    unsigned syncs_kill_ = 0;    // percent of the syncs
-    bool is_other_user_ = false; // the intruder
+    unsigned syncs_kill_ = 0; // percent of the syncs
     Outcome outcome_;
 };
 

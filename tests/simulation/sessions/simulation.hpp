@@ -38,6 +38,8 @@ struct Outcome {
     std::uint64_t failed_calls = 0;
     std::uint64_t logins = 0;
     std::uint64_t takeovers = 0; // takeovers of the pool by another initiator
+    std::uint64_t absences = 0;  // how often the program has gone on without its replica
+    std::uint64_t joins = 0;     // how often the replica was in sync again
     Time time = 0;
 };
 

@@ -33,6 +33,8 @@ TEST(SimulatedSessions, AllFaultsHappenAndPoolsAreReconnected) {
             sum.faults[i] += outcome.faults[i];
         sum.failed_calls += outcome.failed_calls;
         sum.takeovers += outcome.takeovers;
+        sum.absences += outcome.absences;
+        sum.joins += outcome.joins;
         if (outcome.failed_calls == 0 && outcome.logins > 1)
             ++reconnected;
     }
@@ -41,6 +43,8 @@ TEST(SimulatedSessions, AllFaultsHappenAndPoolsAreReconnected) {
     EXPECT_GT(sum.failed_calls, 0U) << "where a fault lasts too long";
     EXPECT_GT(sum.takeovers, 0U);
     EXPECT_GT(reconnected, 0U);
+    EXPECT_GT(sum.absences, 0U) << "of a program that goes on alone";
+    EXPECT_GT(sum.joins, 0U);
 }
 
 struct Found {
@@ -51,7 +55,9 @@ struct Found {
 class PlantedInSessions : public ::testing::TestWithParam<Found> {};
 
 constexpr const char* lost = "acknowledged and is not durable";
-constexpr std::uint64_t max_seeds = 20000;
+constexpr const char* promised = "was promised by a call and is not durable";
+constexpr const char* not_there = "is not durable"; // a byte of either kind
+constexpr std::uint64_t max_seeds = 100000;
 
 INSTANTIATE_TEST_SUITE_P(
     All, PlantedInSessions,
@@ -66,7 +72,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Found{Planted::close_without_drain, lost}, Found{Planted::hidden_loss, lost},
                       Found{Planted::no_bound, "without a newly acknowledged range"},
                       Found{Planted::claim_by_path, "another initiator has had the pool"},
-                      Found{Planted::no_inode_generation, "on an older backup of the part"}),
+                      Found{Planted::no_inode_generation, "on an older backup of the part"},
+                      Found{Planted::tested_mark, promised}, Found{Planted::late_clear, not_there},
+                      Found{Planted::owed_not_marked, promised}, Found{Planted::no_gate, not_there},
+                      Found{Planted::early_record, promised},
+                      Found{Planted::push_unproved, "was lost with the power"},
+                      Found{Planted::unsynced_record, "the target's record does not say"}),
     [](const auto& found) {
         std::string name = planted_names[static_cast<std::size_t>(found.param.planted)];
         std::erase(name, '-');

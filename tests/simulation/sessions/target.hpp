@@ -3,7 +3,9 @@
 // to the pool without its lock, or a lock that stays at the end, is a finding.
 #pragma once
 
+#include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/registry/records.hpp"
 #include "rpmemd/session/control_loop.hpp"
 #include "rpmemd/settings/settings.hpp"
 #include "tests/simulation/sessions/login.hpp"
@@ -15,8 +17,8 @@
 namespace rpmem::simulation::sessions {
 
 inline constexpr std::size_t part_size = std::size_t{2} << 20; // the minimum of a part
-// The header and the regions of lanes. Nothing is stored after these.
-inline constexpr std::size_t used_size = target::header_size + pool_size;
+// All up to the end of the regions of lanes. Nothing is stored after these.
+inline constexpr std::size_t used_size = first_place + pool_size;
 inline constexpr const char* pool_set = "pool.set";
 // Names of pool sets. The last two refer to the part of the first by a hard link and by a bind
 // mount.
@@ -67,10 +69,18 @@ public:
     Target& operator=(const Target&) = delete;
 
     [[nodiscard]] std::span<std::byte> pool() const {
-        return part_->memory.subspan(target::header_size, pool_size);
+        return part_->memory.subspan(first_place, pool_size);
     }
     [[nodiscard]] std::span<std::byte> durable() const {
-        return std::span(part_->durable).subspan(target::header_size, pool_size);
+        return std::span(part_->durable).subspan(first_place, pool_size);
+    }
+    // Returns the record of the pool that a power failure would leave, or nothing if there is none.
+    [[nodiscard]] std::optional<target::PoolRecord> durable_record() const {
+        const auto found = part_->durable_attributes.find(target::pool_attribute_name);
+        if (found == part_->durable_attributes.end())
+            return std::nullopt;
+        auto record = target::decode_attribute(found->second);
+        return record ? std::optional(std::move(*record)) : std::nullopt;
     }
 
     // Starts a daemon like sshd does after a login.

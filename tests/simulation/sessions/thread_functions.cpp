@@ -5,6 +5,7 @@
 #include "tests/simulation/sessions/threads.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <cerrno>
 #include <csignal>
@@ -57,6 +58,15 @@ STANDS_FOR(int, nanosleep, const timespec* time, timespec* left) {
     return 0;
 }
 
+// The caller spins, and the clock must go on meanwhile.
+STANDS_FOR(int, sched_yield, void) {
+    Threads* const threads = Threads::current();
+    if (!threads)
+        return __real_sched_yield();
+    threads->world().sleep(rpmem::simulation::microsecond * 20);
+    return 0;
+}
+
 STANDS_FOR(pthread_t, pthread_self, void) {
     const Threads* const threads = Threads::current();
     return threads ? threads->self() : __real_pthread_self();
@@ -89,6 +99,11 @@ TAKES_THE_PLACE_OF(int, pthread_join, pthread_t id, void** result) {
         return next(id, result);
     threads->join(id);
     return 0;
+}
+
+TAKES_THE_PLACE_OF(int, pthread_detach, pthread_t id) {
+    static auto* const next = next_of("pthread_detach", &pthread_detach);
+    return Threads::current() ? 0 : next(id);
 }
 
 TAKES_THE_PLACE_OF(int, pthread_cond_wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {

@@ -20,8 +20,11 @@ struct Troubles {
     bool has_silence = false;   // connections are half open
     bool another_asked = false; // another initiator requested the pool and may have it
     bool is_refused = false;    // state-dir cannot be used
-    Time taken_at = never;      // when another initiator had the pool
-    Time restored_at = never;   // when the part became an older one
+    bool is_restored = false;   // the part became an older one
+    // Since the present program began.
+    Time taken_at = never;    // when another initiator had the pool
+    Time restored_at = never; // when the part became an older one
+    bool disk_was_full = false;
 };
 
 // The end of one call. ERROR is null if it succeeded.
@@ -30,6 +33,11 @@ struct CallEnd {
     WatchedCall call;
     const Error* error;
     bool needs_target; // it cannot succeed without the target
+    // Of a program with RPMEM_ON_LOSS=alone.
+    bool may_leave = false;   // it may go on without the target
+    bool could_leave = false; // likewise when the call began
+    bool was_away = false;    // it has gone on without the target during the call
+    Time joined_at = 0;       // when its replica was in sync again, the last time
 };
 
 class Verdict {
@@ -39,6 +47,7 @@ public:
 
     Troubles troubles;
 
+    void program_begins() { troubles.taken_at = troubles.restored_at = never; }
     // Returns why the call may not end like this, or an empty string if it may.
     [[nodiscard]] std::string judge(const CallEnd& end) {
         opened_at_ = std::min(opened_at_, end.call.began);
@@ -56,6 +65,7 @@ public:
 
 private:
     static constexpr Time max_close = 4 * second; // time in which rpmem_close() starts attempts
+    static constexpr unsigned max_compared = 4;   // sessions of a comparison
     static constexpr Time min_try = 3 * second;
     static constexpr Time heartbeat = second; // interval of checks for a silent peer
     static constexpr Time explanation =
@@ -64,26 +74,46 @@ private:
 
     [[nodiscard]] std::string judge_time(const CallEnd& end) const {
         for (const Silence& silence : end.call.silences)
-            if (std::string why = judge_silence(silence, is_close(end)); !why.empty())
+            if (std::string why = judge_silence(silence, end); !why.empty())
                 return why;
         const Time time = world_.now() - end.call.began;
         return is_noticed_soon() && time > soon() ? fmt::format("took {} ms", time / millisecond)
                                                   : "";
     }
     // Promise 5 of docs/reliability.md.
-    [[nodiscard]] std::string judge_silence(const Silence& silence, bool closes) const {
+    [[nodiscard]] std::string judge_silence(const Silence& silence, const CallEnd& end) const {
+        const bool closes = is_close(end);
         const Time all = time_of(plan_.reconnect_timeout);
         const Time reconnecting = closes ? std::min(all, max_close) : all;
         const Time one_try =
             all == 0 ? explanation : std::max({reconnecting / 3, min_try, 2 * silence.took});
         const Time latest = silence.since + noticing() + silence.stopped;
-        const Time began = std::min(silence.noticed.value_or(latest), latest);
-        const Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack;
+        Time began = std::min(silence.noticed.value_or(latest), latest);
+        // The time starts when the call has looked for the reason of the loss.
+        if (silence.stopped > 0 && silence.resumed < began + silence.stopped + explanation)
+            began = std::max(began, silence.resumed);
+        Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack +
+                     (closes && end.may_leave ? end_of_thread() : 0);
+        // The thread that catches up may have a request to a silent target, for which calls wait.
+        if (end.may_leave)
+            bound += noticing();
+        // The first calls that write wait until one of them has compared the replica. It may use
+        // several sessions, in each of which it gets further.
+        if (plan_.alone.is_on && !end.could_leave)
+            bound += max_compared * (noticing() + reconnecting + one_try);
+        // A call that waits for a join sends in that session, which may be lost, too.
+        if (end.was_away && end.joined_at > silence.since)
+            bound = std::max(bound, end.joined_at + noticing() + one_try + slack);
         if (silence.until <= bound)
             return {};
         return fmt::format("took {} ms without a newly acknowledged range, {} more than it may",
                            (silence.until - silence.since) / millisecond,
                            (silence.until - bound) / millisecond);
+    }
+    // rpmem_close() of a program that goes on alone waits until the replica is back, then for a
+    // login of the thread that catches up, and for the answer to its request.
+    [[nodiscard]] Time end_of_thread() const {
+        return max_close + std::max(time_of(plan_.reconnect_timeout) / 3, min_try) + noticing();
     }
     // A silent peer is detected by missing heartbeats or by the kernel. A peer that is alive may
     // let a call wait for the operation timeout.
@@ -93,7 +123,7 @@ private:
                std::min(time_of(plan_.operation_timeout), troubles.without_answer);
     }
     [[nodiscard]] std::string judge_success(const CallEnd& end) const {
-        if (!end.needs_target)
+        if (!end.needs_target || end.was_away)
             return {};
         if (end.call.began > troubles.taken_at)
             return "succeeded, though another initiator has had the pool since";
@@ -107,8 +137,10 @@ private:
         const Time operation = time_of(plan_.operation_timeout);
         if (troubles.last == 0)
             return "failed, and nothing was wrong";
+        if (end.may_leave)
+            return judge_error_alone(end);
         if (disk_.has_failed() || reconnecting == 0 || troubles.another_asked ||
-            troubles.restored_at != never)
+            troubles.is_restored || troubles.disk_was_full)
             return {};
         if (troubles.is_refused && end.error->code == EACCES)
             return {};
@@ -130,6 +162,15 @@ private:
         if (is_close(end) || now < last_fault + settles)
             return {};
         return fmt::format("gave up {} ms behind the last fault", (now - last_fault) / millisecond);
+    }
+    // Only another owner of the pool ends a program that goes on alone.
+    [[nodiscard]] std::string judge_error_alone(const CallEnd& end) const {
+        if (end.error->code == ENOTCONN && end.name == "rpmem_read" && end.was_away)
+            return {};
+        if (troubles.another_asked || troubles.is_restored)
+            return {};
+        return fmt::format("failed with {}, though the program may go on alone",
+                           strerror(end.error->code));
     }
     // A target that is alive may not answer for the duration of the faults. If a lane has nothing
     // in flight, keepalive may detect a silent connection later than the operation timeout.

@@ -2,6 +2,7 @@
 // Reports the operations of lanes, and new connections of the link, to CallWatch. The linker's
 // --wrap replaces functions of the library by these, which call the original ones.
 #include "librpmem/connection/link.hpp"
+#include "tests/simulation/sessions/alone_watch.hpp"
 #include "tests/simulation/sessions/call_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 
@@ -22,6 +23,14 @@ using DeepPersist = int(FrameLane*, std::size_t, std::size_t);
 DeepPersist real_deep_persist __asm__("__real__ZN5rpmem9initiator9FrameLane12deep_persistEmm");
 using Read = int(FrameLane*, std::byte*, std::size_t, std::size_t);
 Read real_read __asm__("__real__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
+using Digests = int(FrameLane*, std::span<wire::BlockDigest>, std::size_t, std::size_t);
+Digests real_digests __asm__(
+    "__real__ZN5rpmem9initiator9FrameLane7digestsESt4spanISt5arrayISt4byteLm16EELm1844674407370955"
+    "1615EEmm");
+using PersistCopies = int(FrameLane*, std::span<const initiator::CopiedRange>);
+PersistCopies real_persist_copies __asm__(
+    "__real__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EE");
 using NextAssociation = Result<std::shared_ptr<Connection>>(Link*, CallBound&);
 NextAssociation
     real_connection __asm__("__real__ZN5rpmem9initiator4Link10connectionERNS0_9CallBoundE");
@@ -86,6 +95,25 @@ Read watched_read __asm__("__wrap__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm"
 int watched_read(FrameLane* lane, std::byte* destination, std::size_t offset, std::size_t length) {
     return watched(lane, Kind::whole, {},
                    [=] { return real_read(lane, destination, offset, length); });
+}
+
+Digests watched_digests __asm__(
+    "__wrap__ZN5rpmem9initiator9FrameLane7digestsESt4spanISt5arrayISt4byteLm16EELm1844674407370955"
+    "1615EEmm");
+int watched_digests(FrameLane* lane, std::span<wire::BlockDigest> place, std::size_t offset,
+                    std::size_t length) {
+    return watched(lane, Kind::whole, {},
+                   [=] { return real_digests(lane, place, offset, length); });
+}
+
+PersistCopies watched_persist_copies __asm__(
+    "__wrap__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EE");
+int watched_persist_copies(FrameLane* lane, std::span<const initiator::CopiedRange> ranges) {
+    clear_late_marks();
+    if (AloneWatch* const watch = AloneWatch::of_program())
+        watch->sends_blocks();
+    return watched(lane, Kind::whole, {}, [=] { return real_persist_copies(lane, ranges); });
 }
 
 NextAssociation

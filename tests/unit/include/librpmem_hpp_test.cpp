@@ -2,12 +2,15 @@
 // Tests what librpmem.hpp passes to the C library. This program defines the functions of the C
 // library itself and records their arguments, because with the real one strict and relaxed calls
 // only differ after a power failure. The test fails if an offset, a length, a lane or a flag is
-// wrong, or if a pool is closed while one of its lanes is in use.
+// wrong, if a timeout or a field of the state changes on its way, or if a pool is closed while one
+// of its lanes is in use.
 #include <gtest/gtest.h>
 #include <librpmem.hpp>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -28,6 +31,7 @@ struct Call {
     }
 };
 std::vector<Call> calls;
+std::vector<int> timeouts;
 
 int note(const Call& call) {
     calls.push_back(call);
@@ -62,6 +66,16 @@ int rpmem_drain(RPMEMpool*, unsigned lane, unsigned flags) {
 int rpmem_read(RPMEMpool*, void*, size_t offset, size_t length, unsigned lane) {
     return note({"read", offset, length, lane, 0});
 }
+int rpmem_replica_state(RPMEMpool*, rpmem_replica_state_info* info) {
+    if (info->version != RPMEM_REPLICA_STATE_VERSION)
+        return -1;
+    *info = {info->version, RPMEM_REPLICA_CATCHING_UP, 1000000000, 3, 5, "why"};
+    return 0;
+}
+int rpmem_wait_in_sync(RPMEMpool*, int timeout_ms) {
+    timeouts.push_back(timeout_ms);
+    return 0;
+}
 
 namespace {
 
@@ -89,6 +103,26 @@ TEST(CxxInterface, HandsOverOffsetsLengthsAndFlags) {
         EXPECT_TRUE(calls[i] == expected[i])
             << i << ": " << calls[i].function << ' ' << calls[i].offset << '+' << calls[i].length
             << ", flags " << calls[i].flags;
+}
+
+TEST(CxxInterface, HandsOverTimeoutsAndTheState) {
+    using std::chrono::milliseconds;
+    alignas(4096) static std::array<std::byte, 8192> memory{};
+    const auto pool = librpmem::Pool::create("target", "pool.set", std::span(memory), 1);
+    ASSERT_TRUE(pool);
+    for (const milliseconds timeout :
+         {milliseconds(0), milliseconds(std::chrono::seconds(2)), milliseconds(INT_MAX),
+          milliseconds(std::int64_t{INT_MAX} + 1), milliseconds::max(), milliseconds(-1),
+          milliseconds(INT_MIN), milliseconds::min()})
+        EXPECT_TRUE(pool->wait_in_sync(timeout));
+    EXPECT_EQ(timeouts, (std::vector<int>{0, 2000, INT_MAX, INT_MAX, INT_MAX, -1, -1, -1}));
+    const auto status = pool->replica_state();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->state, librpmem::ReplicaState::catching_up);
+    EXPECT_EQ(std::chrono::system_clock::to_time_t(status->since), 1000000000);
+    EXPECT_EQ(status->behind_bytes, 3U);
+    EXPECT_EQ(status->catch_up_rate, 5U);
+    EXPECT_EQ(status->reason, "why");
 }
 
 // A lane in use keeps the pool open, because it would use the pool after rpmem_close(). The second

@@ -2,6 +2,7 @@
 // Tests how marked blocks are copied and sent over a stub connection. The test fails if a store is
 // lost that was marked while its block was copied, if a block that is not durable loses its mark,
 // if the header of the pool is sent, or if unreadable memory is not reported.
+#include "common/base/unique_fd.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/stub_connection.hpp"
@@ -97,14 +98,44 @@ TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
     EXPECT_EQ(other.send_next(lane, map, next, sent), 0);
     ASSERT_TRUE(other.failure());
     EXPECT_EQ(other.failure()->code, EFAULT);
-    EXPECT_TRUE(test::contains(other.failure()->text, "65536 of the pool"));
+    EXPECT_TRUE(test::contains(other.failure()->text, "the byte at offset 65536 of the pool"));
     EXPECT_EQ(map.count(), 2U);
     ::munmap(pages, 2 * block);
 }
 
-// The program stores and marks at any moment of a copy, also after the word was copied. It is not
-// the first word of a page, which is_readable() gives to the kernel: ThreadSanitizer sees a race
-// there.
+// Another process truncates the file between the probe and the copy, or in any other moment.
+TEST_F(SenderTest, AFileThatIsTruncatedMeanwhileRaisesNoSignal) {
+    const UniqueFd file(::memfd_create("pool", MFD_CLOEXEC));
+    ASSERT_EQ(::ftruncate(file.get(), 2 * block), 0);
+    void* const pages =
+        ::mmap(nullptr, 2 * block, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    ASSERT_NE(pages, MAP_FAILED);
+    BlockSender other({static_cast<std::byte*>(pages), 2 * block}, 0);
+    std::atomic<bool> is_over = false;
+    std::thread truncating([&] {
+        while (!is_over)
+            EXPECT_EQ(::ftruncate(file.get(), block + 4096) + ::ftruncate(file.get(), 2 * block),
+                      0);
+    });
+    std::size_t failures = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+        other.clear_failure();
+        EXPECT_FALSE(other.copy(0, 0).empty());
+        if (!other.copy(1, 0).empty())
+            continue;
+        ++failures;
+        EXPECT_EQ(other.failure()->code, EFAULT);
+        EXPECT_TRUE(test::contains(other.failure()->text, "the byte at offset "));
+    }
+    is_over = true;
+    truncating.join();
+    EXPECT_GT(failures, 0U);
+    ::munmap(pages, 2 * block);
+    EXPECT_TRUE(other.copy(0, 0).empty()) << "it is unmapped";
+}
+
+// The program stores and marks at any moment of a copy, also after the word was copied.
 TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
     connection->acknowledge_all();
     constexpr std::uint64_t stores = 1500;

@@ -58,6 +58,37 @@ TEST(Replica, FailedAndStaleAreFinal) {
     }
 }
 
+TEST(Replica, PausedMarksAndDoesNotJoin) {
+    Replica replica(4 * block, 1);
+    replica.leave_to(ReplicaState::paused);
+    EXPECT_TRUE(replica.lacks_calls());
+    EXPECT_TRUE(replica.mark(0, {block, 8}, none));
+    EXPECT_EQ(replica.map().next(0), 1U);
+    EXPECT_FALSE(replica.change(ReplicaState::away, ReplicaState::catching_up))
+        << "nothing is sent before it is resumed";
+    EXPECT_FALSE(replica.close_gate(milliseconds(0)));
+    EXPECT_TRUE(replica.change(ReplicaState::paused, ReplicaState::away));
+    replica.leave_to(ReplicaState::failed);
+    replica.leave_to(ReplicaState::paused);
+    EXPECT_EQ(replica.state(), ReplicaState::failed);
+}
+
+// The operator may pause it at any moment of a join. The call must mark, because the join fails.
+TEST(Replica, APauseEndsAJoin) {
+    Replica replica(4 * block, 1);
+    replica.leave_to(ReplicaState::away);
+    replica.change(ReplicaState::away, ReplicaState::catching_up);
+    ASSERT_TRUE(replica.close_gate(milliseconds(0)));
+    replica.set_gate_time(std::chrono::seconds(100));
+    std::thread operator_of_it([&] {
+        std::this_thread::sleep_for(milliseconds(20));
+        replica.leave_to(ReplicaState::paused);
+    });
+    EXPECT_TRUE(replica.mark(0, {0, 8}, none));
+    operator_of_it.join();
+    EXPECT_FALSE(replica.change(ReplicaState::joining, ReplicaState::in_sync));
+}
+
 TEST(Replica, OnlyAReplicaThatCatchesUpJoins) {
     Replica replica(4 * block, 1);
     EXPECT_FALSE(replica.close_gate(milliseconds(0)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests how a ServedLane answers digest frames over a stub connection: with the bytes of earlier
-// frames only, with memory that stays until it is sent, and with a page of the pool that cannot be
-// read. The test fails if an answer changes while it waits for the network, if an answer is lost
-// when the queue is full, or if an unreadable page ends the process without a report.
+// frames only, with memory that stays until it is sent, with holes, and with a page of the pool
+// that cannot be read. The test fails if a hole is read, if an answer changes while it waits for
+// the network, if an answer is lost when the queue is full, or if an unreadable page ends the
+// process without a report.
 #include "common/wire/block_digest.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
 #include "rpmemd/lanes/served_lane.hpp"
@@ -10,6 +11,7 @@
 #include "tests/support/stub_connection.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +129,22 @@ TEST_F(ServedLaneDigests, AreKeptWhileTheQueueIsFull) {
     ASSERT_EQ(answers(), 2U);
     EXPECT_EQ(answer(0), expected(0, digest_block));
     EXPECT_EQ(answer(1), expected(digest_block, 2 * digest_block));
+}
+
+// A read of a hole would allocate its pages.
+TEST_F(ServedLaneDigests, OfHolesAreThoseOfZeros) {
+    struct stat status {};
+    write(2 * digest_block + 77, std::byte{1});
+    request(0, pool_size);
+    request(0, digest_block);
+    request(3 * digest_block, 4096);
+    ASSERT_TRUE(lane_.serve());
+    ASSERT_EQ(::fstat(file_.get(), &status), 0);
+    EXPECT_LE(status.st_blocks * 512, std::int64_t{2} * digest_block) << "holes were read";
+    ASSERT_EQ(answers(), 3U);
+    EXPECT_EQ(answer(0), expected(0, pool_size));
+    EXPECT_EQ(answer(1), expected(0, digest_block));
+    EXPECT_EQ(answer(2), expected(3 * digest_block, 4096));
 }
 
 // A page beyond the end of the file raises SIGBUS, like one with a bad block.
