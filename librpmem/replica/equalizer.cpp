@@ -313,7 +313,7 @@ Result<> Equalizer::keep(const std::optional<rpmem_pool_attr>& attributes) {
     record.attributes.reset();
     if (attributes)
         std::memcpy(record.attributes.emplace().data(), &*attributes, sizeof(*attributes));
-    const auto stored =
+    auto stored =
         within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
     is_write_unfinished_ = is_write_unfinished_ || (!stored && stored.error().code == ETIMEDOUT);
     if (stored)
