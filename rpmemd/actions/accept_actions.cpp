@@ -80,11 +80,9 @@ Result<json> end_sessions(ActionContext& context, const ActionRequest& request) 
 }
 
 Result<Pool> open_when_free(const ActionContext& context, const std::string& name) {
-    PoolOptions options = context.pool_options;
-    options.header_copies = context.state ? context.state->fd() : -1;
     for (const Deadline deadline(lock_timeout);;) {
         Log log = context.log;
-        auto pool = open_pool(options, name, 0, log);
+        auto pool = open_pool(context.pool_options, name, 0, log);
         if (pool || pool.error().code != EBUSY)
             return pool;
         if (deadline.passed())
@@ -119,11 +117,9 @@ ActionResult store_accepted(PoolRecordPlace& place, PoolRecord record) {
 
 } // namespace
 
-// The shared lock keeps writers out. No byte of a part changes.
+// The lock keeps writers out. Only a hidden first page changes.
 ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
-    PoolOptions options = context.pool_options;
-    options.read_only = true;
-    auto pool = open_pool(options, request.name, 0, context.log);
+    auto pool = open_for_record(context, request.name);
     if (!pool)
         return with_holder(context, request.name, std::move(pool).error());
     RPMEM_ASSIGN(auto parts, pool->identify_parts());
@@ -135,8 +131,10 @@ ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
         report.update(claim_members(record.value_or(PoolRecord{})));
         return report;
     }
+    RPMEM_TRY(pool->restore_first_page());
     RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
     report.update(members);
+    RPMEM_TRY(pool->close());
     return report;
 }
 
@@ -156,7 +154,8 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(auto record, place.read());
     if (record) {
         RPMEM_TRY(check_losses(request, *record)); // it may have changed until the pool was locked
-        record->headers = {};                      // they are about to change
+        RPMEM_TRY(pool.restore_first_page());
+        record->headers = {}; // they are about to change
         RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
         report.update(members);
     } else {

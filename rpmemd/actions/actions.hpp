@@ -67,6 +67,10 @@ struct FoundNames {
 // Returns whether a session or another program uses the pool. SESSIONS are those of the pool.
 [[nodiscard]] bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions);
 
+// Opens a pool of which the record may change: read-only, so that no byte of a part changes, or for
+// writing if its first page is hidden. NAME is that of its pool set.
+[[nodiscard]] Result<Pool> open_for_record(ActionContext& context, const std::string& name);
+
 using ActionResult = Result<nlohmann::json>; // the members of the document
 
 [[nodiscard]] ActionResult list_pool_sets(ActionContext& context, const ActionRequest& request);

@@ -25,11 +25,20 @@ Failure other_claim(const ActionRequest& request, const std::string& found) {
 
 } // namespace
 
-// The shared lock keeps writers out. No byte of a part changes.
-ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
+Result<Pool> open_for_record(ActionContext& context, const std::string& name) {
     PoolOptions options = context.pool_options;
     options.read_only = true;
-    auto pool = open_pool(options, request.name, 0, context.log);
+    auto pool = open_pool(options, name, 0, context.log);
+    if (!pool || !pool->hides_first_page())
+        return pool;
+    RPMEM_TRY(pool->close());
+    options.read_only = false;
+    return open_pool(options, name, 0, context.log);
+}
+
+// The lock keeps writers out. Only a hidden first page changes.
+ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
+    auto pool = open_for_record(context, request.name);
     if (!pool)
         return with_holder(context, request.name, std::move(pool).error());
     RPMEM_ASSIGN(const auto parts, pool->identify_parts());
@@ -47,11 +56,13 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     record->catching_up_since = 0;
     record->alone_since = 0;
     const bool was_accepted = std::exchange(record->accepted_epoch, 0) != 0;
+    RPMEM_TRY(pool->show_first_page());
     if (was_behind || was_catching_up || was_accepted)
         RPMEM_TRY(place.write(*record));
     json report{
         {"name", request.name}, {"was_behind", was_behind}, {"was_catching_up", was_catching_up}};
     report.update(claim_members(*record));
+    RPMEM_TRY(pool->close());
     return report;
 }
 
