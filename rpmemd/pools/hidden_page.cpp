@@ -11,10 +11,8 @@
 namespace rpmem::target {
 namespace {
 
-using State = SavedPage::State;
-
-Result<FirstPageFile> open_file(const PoolOptions& options, std::string_view name,
-                                const PartFile& first, bool read_only) {
+Result<FirstPageFile> open_saved(const PoolOptions& options, std::string_view name,
+                                 const PartFile& first, bool read_only) {
     RPMEM_ASSIGN(const auto part, identify(first));
     const auto pool_set = options.poolset_dir / name;
     return read_only ? FirstPageFile::open_to_read(options.header_copies, pool_set, part)
@@ -22,8 +20,8 @@ Result<FirstPageFile> open_file(const PoolOptions& options, std::string_view nam
 }
 
 // Returns whether PAGE, which the part has, is what a hidden page leaves there.
-bool is_hidden(const SavedPage& saved, const PoolHeader& page, bool has_header) {
-    if (!has_header && saved.state == State::hidden)
+bool is_hidden_by(const SavedPage& saved, const PoolHeader& page, bool has_header) {
+    if (!has_header && saved.state == SavedPage::State::hidden)
         return true; // the initiator may have sent any bytes since
     return is_remainder(page, saved.page) && !are_same_headers(page, saved.page);
 }
@@ -33,7 +31,7 @@ bool is_hidden(const SavedPage& saved, const PoolHeader& page, bool has_header) 
 void open_first_page(const PoolOptions& options, const PartFile& first, MappedPool& pool) {
     if (options.header_copies < 0)
         return;
-    auto opened = open_file(options, pool.name, first, pool.read_only);
+    auto opened = open_saved(options, pool.name, first, pool.read_only);
     if (opened)
         pool.first_page = std::make_unique<FirstPageFile>(std::move(*opened));
     else if (!pool.read_only)
@@ -49,7 +47,8 @@ Result<> look_at_first_page(MappedPool& pool, const PartFile& first) {
     if (!pool.first_page || !pool.first_page->saved())
         return {};
     RPMEM_ASSIGN(const auto page, first.read_header());
-    pool.is_hidden = is_hidden(*pool.first_page->saved(), page, has_header(pool.header_layout, 0));
+    pool.is_hidden =
+        is_hidden_by(*pool.first_page->saved(), page, has_header(pool.header_layout, 0));
     return {};
 }
 
@@ -60,13 +59,14 @@ Result<> settle_first_page(MappedPool& pool, const PartFile& first) {
     if (!pool.is_hidden)
         return pool.first_page->discard();
     const SavedPage saved = *pool.first_page->saved();
-    if (!has_header(pool.header_layout, 0) && saved.state == State::hidden)
+    if (!has_header(pool.header_layout, 0) && saved.state == SavedPage::State::hidden)
         return {};
     RPMEM_ASSIGN(const auto page, first.read_header());
     if (!is_all_zero(page))
         RPMEM_TRY(first.write_header(PoolHeader{}));
-    return saved.state == State::hidden ? Result<>()
-                                        : pool.first_page->save(State::hidden, saved.page);
+    return saved.state == SavedPage::State::hidden
+               ? Result<>()
+               : pool.first_page->save(SavedPage::State::hidden, saved.page);
 }
 
 std::optional<PoolHeader> hidden_header(const PoolOptions& options, std::string_view pool_set,
@@ -74,8 +74,8 @@ std::optional<PoolHeader> hidden_header(const PoolOptions& options, std::string_
     if (options.header_copies < 0)
         return std::nullopt;
     const auto page = first.read_header();
-    const auto file = open_file(options, pool_set, first, true);
-    if (!page || !file || !file->saved() || !is_hidden(*file->saved(), *page, true))
+    const auto file = open_saved(options, pool_set, first, true);
+    if (!page || !file || !file->saved() || !is_hidden_by(*file->saved(), *page, true))
         return std::nullopt;
     return file->saved()->page;
 }
@@ -89,7 +89,7 @@ Result<PoolHeader> header_of(const MappedPool& pool, const PartFile& part, std::
 Result<> write_header_of(const MappedPool& pool, const PartFile& part, std::size_t index,
                          SyncTracker* syncs) {
     if (index == 0 && pool.is_hidden)
-        return pool.first_page->save(State::hidden, pool.headers[0]);
+        return pool.first_page->save(SavedPage::State::hidden, pool.headers[0]);
     return part.write_header(pool.headers[index], syncs);
 }
 
@@ -107,7 +107,7 @@ Result<> Pool::hide_first_page() {
     // A page of zeros may be hidden already. Then the saved one is what it was before.
     if (pool.is_hidden && is_all_zero(page))
         return {};
-    if (const auto saved = pool.first_page->save(State::zeroing, page); !saved) {
+    if (const auto saved = pool.first_page->save(SavedPage::State::zeroing, page); !saved) {
         pool.log.warning("pool {}: {}; other programs of this machine can open the pool while it "
                          "is catching up",
                          pool.name, saved.error().text);
@@ -115,7 +115,7 @@ Result<> Pool::hide_first_page() {
     }
     pool.is_hidden = true;
     RPMEM_TRY(first.write_header(PoolHeader{}, &pool.medium.syncs_of(0)));
-    RPMEM_TRY(pool.first_page->save(State::hidden, page));
+    RPMEM_TRY(pool.first_page->save(SavedPage::State::hidden, page));
     pool.log.info("pool {}: its first page is hidden while it is catching up", pool.name);
     return {};
 }

@@ -19,7 +19,7 @@ namespace {
 using transport::Digest;
 
 // At the start of a slot. The page follows in the second half of the slot. Little-endian.
-struct Preamble {
+struct SlotPreamble {
     std::array<char, 8> magic;
     std::uint64_t sequence;
     SavedPage::State state;
@@ -27,78 +27,79 @@ struct Preamble {
     Digest part;
     std::uint64_t checksum; // fletcher_checksum() of the whole slot
 };
-static_assert(sizeof(Preamble) == 64);
-static_assert(sizeof(Preamble) <= header_size);
+static_assert(sizeof(SlotPreamble) == 64);
+static_assert(sizeof(SlotPreamble) <= header_size);
 
-constexpr std::array<char, 8> magic = {'R', 'P', 'M', 'P', 'A', 'G', 'E', '1'};
-constexpr std::size_t slots = 2;
-constexpr std::size_t bytes_of_name = 16; // bytes of the digest in the file name
+constexpr std::array<char, 8> slot_magic = {'R', 'P', 'M', 'P', 'A', 'G', 'E', '1'};
+constexpr std::size_t page_slots = 2;
+constexpr std::size_t digest_bytes_of_name = 16; // bytes of the digest in the file name
 
-struct Content {
-    Preamble preamble{};
+struct SlotContent {
+    SlotPreamble preamble{};
     PoolHeader page{};
 };
 
-Digest digest_of(const std::string& text) {
+Digest page_digest(const std::string& text) {
     Digest digest{};
     if (!transport::sha256({transport::bytes_of(text)}, digest))
         throw std::bad_alloc();
     return digest;
 }
 
-Digest digest_of(const PartIdentity& part) {
-    return digest_of(part.inode == 0 ? part.path
-                                     : fmt::format("{}:{}:{}", part.file_system, part.inode,
-                                                   part.inode_generation));
+Digest page_digest(const PartIdentity& part) {
+    return page_digest(part.inode == 0 ? part.path
+                                       : fmt::format("{}:{}:{}", part.file_system, part.inode,
+                                                     part.inode_generation));
 }
 
-FirstPageFile::Slot encode(const Content& content) {
+FirstPageFile::Slot encode_page(const SlotContent& content) {
     FirstPageFile::Slot slot{};
-    Preamble preamble = content.preamble;
+    SlotPreamble preamble = content.preamble;
     preamble.checksum = 0;
     std::memcpy(slot.data() + header_size, &content.page, header_size);
     std::memcpy(slot.data(), &preamble, sizeof(preamble));
-    preamble.checksum = fletcher_checksum(slot, offsetof(Preamble, checksum));
+    preamble.checksum = fletcher_checksum(slot, offsetof(SlotPreamble, checksum));
     std::memcpy(slot.data(), &preamble, sizeof(preamble));
     return slot;
 }
 
 // Returns nothing for a slot that was never written, or only in part.
-std::optional<Content> decode(const FirstPageFile::Slot& slot) {
-    Content content;
+std::optional<SlotContent> decode_page(const FirstPageFile::Slot& slot) {
+    SlotContent content;
     std::memcpy(&content.preamble, slot.data(), sizeof(content.preamble));
     std::memcpy(&content.page, slot.data() + header_size, header_size);
     const bool is_valid =
-        content.preamble.magic == magic && content.preamble.state <= SavedPage::State::hidden &&
-        content.preamble.checksum == fletcher_checksum(slot, offsetof(Preamble, checksum));
+        content.preamble.magic == slot_magic &&
+        content.preamble.state <= SavedPage::State::hidden &&
+        content.preamble.checksum == fletcher_checksum(slot, offsetof(SlotPreamble, checksum));
     return is_valid ? std::optional(content) : std::nullopt;
 }
 
-Failure cannot(const char* what, const std::string& name, int code) {
+Failure page_failure(const char* what, const std::string& name, int code) {
     return fail_errno(ErrorClass::resource_limit, code, "cannot {} the saved first page, {}", what,
                       name);
 }
 
-UniqueFd open_file(int directory, const std::string& name, int mode) {
+UniqueFd open_page_file(int directory, const std::string& name, int mode) {
     return UniqueFd(::openat(directory, name.c_str(),
                              mode | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
 }
 
-Result<> allocate(int fd, int directory, const std::string& name) {
+Result<> allocate_slots(int fd, int directory, const std::string& name) {
     struct stat status {};
     if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "the file of the saved first page, {}, is no regular file", name);
-    constexpr off_t size = slots * FirstPageFile::slot_size;
+    constexpr off_t size = page_slots * FirstPageFile::slot_size;
     if (status.st_size >= size)
         return {};
     if (const int code = ::posix_fallocate(fd, 0, size); code != 0)
-        return cannot("make room for", name, code);
+        return page_failure("make room for", name, code);
     if (::fsync(fd) != 0)
-        return cannot("make room for", name, errno);
+        return page_failure("make room for", name, errno);
     // Some file systems cannot sync directories and report EINVAL.
     if (::fsync(directory) != 0 && errno != EINVAL)
-        return cannot("make room for", name, errno);
+        return page_failure("make room for", name, errno);
     return {};
 }
 
@@ -114,9 +115,8 @@ bool is_remainder(const PoolHeader& page, const PoolHeader& saved) {
 }
 
 std::string FirstPageFile::name_for(const std::filesystem::path& pool_set) {
-    return "page-" +
-           hex_of(
-               std::span(digest_of(pool_set.lexically_normal().native())).first<bytes_of_name>());
+    const Digest digest = page_digest(pool_set.lexically_normal().native());
+    return "page-" + hex_of(std::span(digest).first<digest_bytes_of_name>());
 }
 
 void FirstPageFile::remove(int directory, const std::filesystem::path& pool_set) {
@@ -126,10 +126,10 @@ void FirstPageFile::remove(int directory, const std::filesystem::path& pool_set)
 Result<FirstPageFile> FirstPageFile::open(int directory, const std::filesystem::path& pool_set,
                                           const PartIdentity& part) {
     const std::string name = name_for(pool_set);
-    FirstPageFile file(open_file(directory, name, O_RDWR | O_CREAT), name);
+    FirstPageFile file(open_page_file(directory, name, O_RDWR | O_CREAT), name);
     if (!file.fd_)
-        return cannot("open", name, errno);
-    RPMEM_TRY(allocate(file.fd_.get(), directory, name));
+        return page_failure("open", name, errno);
+    RPMEM_TRY(allocate_slots(file.fd_.get(), directory, name));
     RPMEM_TRY(file.load(part));
     return file;
 }
@@ -138,16 +138,16 @@ Result<FirstPageFile> FirstPageFile::open_to_read(int directory,
                                                   const std::filesystem::path& pool_set,
                                                   const PartIdentity& part) {
     const std::string name = name_for(pool_set);
-    FirstPageFile file(open_file(directory, name, O_RDONLY), name);
+    FirstPageFile file(open_page_file(directory, name, O_RDONLY), name);
     if (!file.fd_)
-        return cannot("open", name, errno);
+        return page_failure("open", name, errno);
     RPMEM_TRY(file.load(part));
     return file;
 }
 
 Result<> FirstPageFile::load(const PartIdentity& part) {
-    part_ = digest_of(part);
-    for (std::size_t index = 0; index < slots; ++index) {
+    part_ = page_digest(part);
+    for (std::size_t index = 0; index < page_slots; ++index) {
         Slot slot{};
         std::size_t done = 0;
         while (done < slot.size()) {
@@ -156,12 +156,12 @@ Result<> FirstPageFile::load(const PartIdentity& part) {
             if (got < 0 && errno == EINTR)
                 continue;
             if (got < 0)
-                return cannot("read", name_, errno);
+                return page_failure("read", name_, errno);
             if (got == 0)
                 break;
             done += static_cast<std::size_t>(got);
         }
-        const auto content = decode(slot);
+        const auto content = decode_page(slot);
         if (!content || content->preamble.sequence <= sequence_)
             continue;
         sequence_ = content->preamble.sequence;
@@ -177,21 +177,21 @@ Result<> FirstPageFile::put(const Slot& slot, std::size_t index) const {
     const auto put =
         ::pwrite(fd_.get(), slot.data(), slot.size(), static_cast<off_t>(index * slot_size));
     if (put != static_cast<ssize_t>(slot.size()))
-        return cannot("write", name_, put < 0 ? errno : ENOSPC);
+        return page_failure("write", name_, put < 0 ? errno : ENOSPC);
     if (::fdatasync(fd_.get()) != 0)
-        return cannot("make durable", name_, errno);
+        return page_failure("make durable", name_, errno);
     return {};
 }
 
 Result<> FirstPageFile::save(SavedPage::State state, const PoolHeader& page) {
     const std::size_t other = 1 - slot_;
-    const Slot slot = encode({.preamble = {.magic = magic,
-                                           .sequence = sequence_ + 1,
-                                           .state = state,
-                                           .reserved = 0,
-                                           .part = part_,
-                                           .checksum = 0},
-                              .page = page});
+    const Slot slot = encode_page({.preamble = {.magic = slot_magic,
+                                                .sequence = sequence_ + 1,
+                                                .state = state,
+                                                .reserved = 0,
+                                                .part = part_,
+                                                .checksum = 0},
+                                   .page = page});
     if (auto done = put(slot, other); !done) {
         // Otherwise a later session would get from the page cache what was never made durable.
         static_cast<void>(put(Slot{}, other));
