@@ -18,7 +18,9 @@
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/pools/mapping.hpp"
 
+#include <cstddef>
 #include <optional>
+#include <string_view>
 
 namespace rpmem::target {
 

@@ -119,7 +119,7 @@ Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     if (!verified && is_all_zero(pool.headers[0]) && has_record(parts.front()))
         return in_context("if the pool was catching up, its first page is in another state-dir, or "
                           "in this one for a pool set with another name",
-                          Failure(verified.error()));
+                          verified.error());
     RPMEM_TRY(verified);
     pool.attributes = attributes_of(pool.headers[0]);
     if ((pool.attributes.compat_features & feature::compat_check_bad_blocks) != 0)

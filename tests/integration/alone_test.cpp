@@ -2,11 +2,10 @@
 // RPMEM_ON_LOSS=alone: the program goes on without its target, and the target catches up when it is
 // back. Each test runs with a real sshd and daemon, and with an RPMEM_RECONNECT_TIMEOUT of 300 ms.
 // The test fails if a call fails or waits longer while the target is away, if a byte is missing
-// from the part after the join, if a read returns local bytes, or if another initiator takes a
-// replica for good that lacks calls.
-#include "tests/integration/promised_time.hpp"
-
-#include <sys/xattr.h>
+// from the part after the join, if a read returns local bytes, if the first page of the part is
+// there while the replica is catching up, or not the same as before afterwards, or if another
+// initiator takes a replica for good that lacks calls.
+#include "tests/integration/alone.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,55 +15,6 @@
 
 namespace rpmem::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-class Alone : public PoolTest {
-protected:
-    Alone() : PoolTest(8, Memory::of_a_file) {}
-    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
-        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
-    }
-    RPMEMpool* filled(unsigned lanes = 1) {
-        RPMEMpool* const pool = created(lanes);
-        EXPECT_TRUE(succeeded(persist_all(pool)));
-        return pool;
-    }
-    // Kills the daemon. Nothing answers there until set_daemon().
-    void take_away() {
-        ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
-        ASSERT_TRUE(part_gets_unlocked(0));
-        set_command("echo closed for a while >&2; exit 127");
-    }
-    [[nodiscard]] bool record_says(const char* name) const {
-        std::array<char, 4096> value{};
-        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
-                             value.size() - 1),
-                  0);
-        const std::string text = value.data();
-        const std::size_t at = text.find(std::string("\"") + name + "\":");
-        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
-    }
-    // It follows the join.
-    [[nodiscard]] bool record_gets_in_sync() const {
-        for (int i = 0; i < 250 && record_says("catching_up_since"); ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        return !record_says("catching_up_since");
-    }
-    // Waits until reads are served again, which they are after the join. Nothing reports the join
-    // to the program.
-    static testing::AssertionResult joins(RPMEMpool* pool) {
-        std::byte byte{};
-        for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) {
-            if (rpmem_read(pool, &byte, header_size, 1, 0) == 0)
-                return testing::AssertionSuccess();
-            if (errno != ENOTCONN)
-                break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
-        return testing::AssertionFailure() << rpmem_errormsg();
-    }
-};
 
 TEST_F(Alone, CallsGoOnAndTheTargetCatchesUp) {
     RPMEMpool* const pool = filled();
@@ -238,21 +188,11 @@ TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
     EXPECT_TRUE(failed(open(other, 1), ESTALE, "it was catching up"));
 }
 
-// With an RPMEM_CATCH_UP_RATE of 1.5 MB/s, 8 MiB take 5.6 s.
-class AloneSlowly : public Alone {
-protected:
-    // Waits for at most 20 s.
-    [[nodiscard]] bool gets_inconsistent() const {
-        for (int i = 0; i < 1000 && !record_says("catching_up_since"); ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        return record_says("catching_up_since");
-    }
-};
-
 // Whoever finds the pool after a crash of both machines must know that it is no copy.
 TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     RPMEMpool* const pool = filled();
     EXPECT_TRUE(record_says("alone_since"));
+    const std::string header = first_page();
     take_away();
     local.fill(6);
     EXPECT_TRUE(succeeded(persist_all(pool)));
@@ -260,6 +200,7 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     const auto began = Clock::now();
     set_daemon("");
     ASSERT_TRUE(gets_inconsistent());
+    EXPECT_TRUE(gets_hidden());
     EXPECT_NE(std::memcmp(part(0).data() + header_size, local.data() + header_size,
                           local.size() - header_size),
               0)
@@ -267,14 +208,44 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     std::byte byte{};
     EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0); // a second loss
+    EXPECT_EQ(first_page(), hidden);
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     ASSERT_TRUE(joins(pool));
     EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
     EXPECT_TRUE(record_gets_in_sync());
+    EXPECT_EQ(first_page(), header);
     EXPECT_TRUE(record_says("alone_since"));
     expect_replicated(header_size, local.size() - header_size);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_FALSE(record_says("alone_since"));
+}
+
+// The first page has bytes of the program, which are sent last.
+TEST_F(AloneSlowly, WithoutHeadersTheFirstPageComesLast) {
+    write_pool_set("bare.set", "OPTION NOHDRS\n8M %/part0");
+    local.fill(5);
+    RPMEMpool* const pool = sound(create(local, 1, "bare.set", std::nullopt));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 0, local.size(), 0, 0)));
+    take_away();
+    local.fill(6);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 0, local.size(), 0, 0)));
+    set_daemon("");
+    ASSERT_TRUE(gets_inconsistent());
+    ASSERT_TRUE(gets_hidden());
+    const auto last = local.size() - 64;
+    for (int checks = 0; checks < 600; ++checks) {
+        const std::string page = first_page();
+        if (std::memcmp(part(0).data() + last, local.data() + last, 64) == 0)
+            break;
+        ASSERT_EQ(page, hidden);
+        ASSERT_LT(checks, 599) << "the last bytes are never sent";
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(0, local.size());
+    EXPECT_TRUE(record_gets_in_sync());
+    expect_replicated(0, local.size());
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // The thread may be in a transfer or a pause.

