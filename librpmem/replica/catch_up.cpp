@@ -265,8 +265,8 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
     if (!link_.join(connection, [this] {
             return replica_.change(ReplicaState::joining, ReplicaState::in_sync);
         })) {
-        // Hides the first page again.
-        RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
+        if (terms_.first_writable == 0) // hides the first page again
+            RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
         return false;
     }
     const auto waited = since(began);

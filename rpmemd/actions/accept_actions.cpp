@@ -125,13 +125,13 @@ ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(auto parts, pool->identify_parts());
     PoolRecordPlace place = place_of(*pool, context, std::move(parts.at(0)));
     RPMEM_ASSIGN(auto record, place.read());
+    RPMEM_TRY(pool->restore_first_page());
     json report{{"name", request.name}, {"accepted", record && has_marks(*record)}};
     if (!record || !has_marks(*record)) {
         report.update(marks_of(PoolRecord{.closed = true}));
         report.update(claim_members(record.value_or(PoolRecord{})));
         return report;
     }
-    RPMEM_TRY(pool->restore_first_page());
     RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
     report.update(members);
     RPMEM_TRY(pool->close());

@@ -127,6 +127,16 @@ TEST_F(RecordedReplicaState, IsNotInSyncWithoutItsFirstPage) {
     }
 }
 
+TEST_F(RecordedReplicaState, WithoutARecordTheFirstPageIsShown) {
+    const std::string before = first_page();
+    leave_catching_up();
+    ASSERT_NE(first_page(), before);
+    ASSERT_EQ(::removexattr(part("part0").c_str(), pool_attribute_name), 0);
+    start(comparing);
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(first_page(), before);
+}
+
 TEST_F(RecordedReplicaState, OneThatIsNotDurableIsAnErrorAndIsTakenBack) {
     for (const ReplicaState state :
          {ReplicaState::catching_up, ReplicaState::in_sync, ReplicaState::may_go_alone}) {
