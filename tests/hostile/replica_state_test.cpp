@@ -75,7 +75,7 @@ TEST_F(ReplicaStates, CatchingUpHidesTheFirstPage) {
     const auto part = directory_.parts() / (std::string(existing_pool) + ".0");
     const std::string header = test::read_file(part).substr(0, 4096);
     for (const bool is_confined : {false, true}) {
-        const std::vector<std::string> more = {is_confined ? "--confine=always" : "--confine=no"};
+        const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
         for (const ReplicaState state : {ReplicaState::catching_up, ReplicaState::in_sync}) {
             Peer peer(directory_, more);
             peer.take_pool();
