@@ -72,7 +72,7 @@ TEST_F(ReplicaStates, AreStoredWhenTheyAreConfirmed) {
 
 // The daemon is killed in each state. A confined one opens no file.
 TEST_F(ReplicaStates, CatchingUpHidesTheFirstPage) {
-    const auto part = directory_.parts() / (std::string(existing_pool) + ".0");
+    const auto part = directory_.path() / "parts" / (std::string(existing_pool) + ".0");
     const std::string header = test::read_file(part).substr(0, 4096);
     for (const bool is_confined : {false, true}) {
         const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
