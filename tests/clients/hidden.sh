@@ -61,7 +61,7 @@ daemon() {
 # left_catching_up: the replica is catching up, and neither its program nor its daemon lives.
 left_catching_up() {
     local program process
-    RPMEM_CLIENT_ENV="$common RPMEM_ON_LOSS=alone RPMEM_RECONNECT_TIMEOUT=300 RPMEM_CATCH_UP_RATE=65536"
+    RPMEM_CLIENT_ENV="$common RPMEM_ON_LOSS=alone RPMEM_RECONNECT_TIMEOUT=0 RPMEM_CATCH_UP_RATE=65536"
     workload run "$pool" --threads 1 --steps 100000000 >"$LOCAL/said" 2>&1 &
     program=$!
     wait_for "the program has not opened the pool" in_use
@@ -89,16 +89,20 @@ expect_unusable() {
     says PMEMOBJ
 }
 
+make_pool() {
+    remote_pool single
+    must client pmempool create obj --layout=rpmem_workload "$pool"
+    must workload run "$pool" --threads 1 --steps 12 >"$out"
+    wait_until_free
+    head -c 4096 "$replica" >"$LOCAL/header"
+}
+
 expect_header() {
     wait_until_free
     must cmp -n 4096 "$LOCAL/header" "$replica"
 }
 
-remote_pool single
-must client pmempool create obj --layout=rpmem_workload "$pool"
-must workload run "$pool" --threads 1 --steps 12 >"$out"
-wait_until_free
-head -c 4096 "$replica" >"$LOCAL/header"
+make_pool
 must offline pmempool info "$replica" >"$out"
 
 step "stock programs do not open a part that is catching up, and its program makes it whole"
@@ -107,20 +111,18 @@ expect_unusable
 must workload run "$pool" --threads 1 --steps 1 >"$out"
 expect_header
 
-step "rpmemctl push makes it whole"
+step "rpmemctl push makes it whole, and stock programs open it after a take"
 left_catching_up
 operator 0 push "$pool" "$RPMEM_TEST_TARGET" pool.set
 expect_header
-
-step "an accepted copy has its header again"
-left_catching_up
-operator 0 accept "$RPMEM_TEST_TARGET" pool.set --yes
-expect_header
-operator 0 push "$pool" "$RPMEM_TEST_TARGET" pool.set
-
-step "stock programs open a part that was taken"
-left_catching_up
-operator 0 push "$pool" "$RPMEM_TEST_TARGET" pool.set
 operator 0 take "$RPMEM_TEST_TARGET" pool.set --yes
 must offline pmempool check "$target" >"$out"
 must offline "$RPMEM_WORKLOAD" run "$target" --threads 1 --steps 5 >"$out"
+
+step "an accepted copy has its header again"
+operator 0 remove "$RPMEM_TEST_TARGET" pool.set --force
+must offline pmempool rm -f "$part" >"$out"
+make_pool
+left_catching_up
+operator 0 accept "$RPMEM_TEST_TARGET" pool.set --yes
+expect_header
