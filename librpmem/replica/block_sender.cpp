@@ -74,7 +74,7 @@ int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, st
         const std::span<std::byte> whole = copy(block, place);
         if (whole.empty())
             return 0;
-        const std::size_t begin = block == 0 ? first_writable_ : 0;
+        const std::size_t begin = block == 0 ? first_page : 0;
         const std::size_t offset = block * digest_block + begin;
         const std::span<std::byte> own = whole.subspan(begin);
         CopiedRange* const last = range_count > 0 ? &ranges[range_count - 1] : nullptr;
@@ -89,6 +89,16 @@ int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, st
     sent += taken.count();
     taken.are_durable();
     return 0;
+}
+
+int BlockSender::send_first_page(FrameLane& lane) {
+    if (first_writable_ != 0)
+        return 0;
+    const std::span<std::byte> block = copy(0, 0);
+    if (block.empty())
+        return 0;
+    const CopiedRange page{block.first(std::min(first_page, block.size())), 0};
+    return lane.persist_copies({&page, 1});
 }
 
 } // namespace rpmem::initiator

@@ -16,7 +16,8 @@ namespace rpmem::initiator {
 
 class BlockSender {
 public:
-    // The target keeps the header of the pool, so the bytes before FIRST_WRITABLE are not sent.
+    // The target keeps the header of the pool, so the bytes before FIRST_WRITABLE are not sent. If
+    // it has none, send_first_page() sends the first page.
     BlockSender(std::span<std::byte> memory, std::size_t first_writable)
         : memory_(memory), first_writable_(first_writable) {}
 
@@ -30,6 +31,9 @@ public:
     // code of LANE. If it returns 0, check failure().
     [[nodiscard]] int send_next(FrameLane& lane, BlockMap& map, std::size_t& from,
                                 std::size_t& sent);
+    // Sends the first page of a pool without headers, like send_next(). Call it when all other
+    // bytes are durable: it makes the image of the pool whole for programs on the target.
+    [[nodiscard]] int send_first_page(FrameLane& lane);
     // Returns why a block could not be read.
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
     void clear_failure() { failure_.reset(); }
@@ -38,6 +42,7 @@ public:
 
     // Blocks in copies(): 1 MiB. To wait for each block alone would cost a round trip for each.
     static constexpr std::size_t max_together = 16;
+    static constexpr std::size_t first_page = 4096;
 
 private:
     std::span<std::byte> memory_;

@@ -305,10 +305,17 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
     if (!replica_.close_gate(replica_.gate_time()))
         return false;
     RPMEM_TRY(send_marked(*connection, lane));
+    if (const int code = sender_.send_first_page(lane))
+        return link_.lane_failure(*connection, lane, code);
+    if (sender_.failure())
+        return Failure(*sender_.failure());
     if (!link_.join(connection, [this] {
             return replica_.change(ReplicaState::joining, ReplicaState::in_sync);
-        }))
+        })) {
+        if (terms_.first_writable == 0) // hides the first page again
+            RPMEM_TRY(connection->session().set_replica_state(wire::ReplicaState::catching_up));
         return false;
+    }
     const auto waited = since(began);
     replica_.slow_down({});
     sender_.release();

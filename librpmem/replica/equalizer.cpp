@@ -226,7 +226,7 @@ int Equalizer::send(FrameLane& lane) {
         if (const int code = sender_.send_next(lane, differing_, next, sent_))
             return code;
     }
-    return 0;
+    return failure() ? 0 : sender_.send_first_page(lane);
 }
 
 void Equalizer::log_progress(const char* what, std::size_t done) {

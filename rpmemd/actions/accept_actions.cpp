@@ -74,13 +74,11 @@ Result<json> end_sessions(ActionContext& context, const ActionRequest& request) 
 }
 
 Result<Pool> open_when_free(ActionContext& context, const std::string& name) {
-    PoolOptions options = context.pool_options;
-    options.header_copies = context.state ? context.state->fd() : -1;
     const Deadline deadline(lock_timeout);
-    auto pool = open_pool(options, name, 0, context.log);
+    auto pool = open_pool(context.pool_options, name, 0, context.log);
     while (!pool && pool.error().code == EBUSY && !deadline.passed()) {
         std::this_thread::sleep_for(lock_pause);
-        pool = open_pool(options, name, 0, context.log);
+        pool = open_pool(context.pool_options, name, 0, context.log);
     }
     if (!pool)
         return with_holder(context, name, std::move(pool).error());
@@ -112,10 +110,11 @@ ActionResult store_accepted(PoolRecordPlace& place, PoolRecord record) {
 
 } // namespace
 
-// No byte of a part changes.
+// The lock keeps writers out. Only a hidden first page changes.
 ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(auto opened, open_record(context, request.name));
     auto& [pool, place, record] = opened;
+    RPMEM_TRY(pool.restore_first_page());
     json report{{"name", request.name}, {"accepted", record && has_marks(*record)}};
     if (!record || !has_marks(*record)) {
         report.update(marks_of(PoolRecord{.closed = true}));
@@ -124,6 +123,7 @@ ActionResult accept_pool(ActionContext& context, const ActionRequest& request) {
     }
     RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
     report.update(members);
+    RPMEM_TRY(pool.close());
     return report;
 }
 
@@ -143,7 +143,8 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
                 {"evicted", std::move(ended)}};
     if (record) {
         RPMEM_TRY(check_losses(request, *record)); // it may have changed until the pool was locked
-        record->headers = {};                      // they are about to change
+        RPMEM_TRY(pool.restore_first_page());
+        record->headers = {}; // they are about to change
         RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
         report.update(members);
     } else { // only clients of protocol 0.1 had it, which cannot resume a session

@@ -24,7 +24,7 @@ Failure other_claim(const ActionRequest& request, const std::string& found) {
 
 } // namespace
 
-// No byte of a part changes.
+// The lock keeps writers out. Only a hidden first page changes.
 ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(auto opened, open_record(context, request.name));
     auto& [pool, place, record] = opened;
@@ -41,11 +41,13 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     const bool forgets = request.forget_accepted && record->accepted_epoch != 0;
     if (forgets)
         record->accepted_epoch = 0;
+    RPMEM_TRY(pool.show_first_page());
     if (was_behind || was_catching_up || forgets)
         RPMEM_TRY(place.write(*record));
     json report{
         {"name", request.name}, {"was_behind", was_behind}, {"was_catching_up", was_catching_up}};
     report.update(claim_members(*record));
+    RPMEM_TRY(pool.close());
     return report;
 }
 

@@ -15,6 +15,11 @@ Result<OpenedRecord> open_record(ActionContext& context, const std::string& name
     PoolOptions options = context.pool_options;
     options.read_only = true;
     auto pool = open_pool(options, name, 0, context.log);
+    if (pool && pool->hides_first_page()) {
+        RPMEM_TRY(pool->close());
+        options.read_only = false;
+        pool = open_pool(options, name, 0, context.log);
+    }
     if (!pool)
         return with_holder(context, name, std::move(pool).error());
     return read_record(context, std::move(*pool));

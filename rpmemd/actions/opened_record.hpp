@@ -16,8 +16,9 @@ struct OpenedRecord {
 // Reads the record of POOL, which is open. Fails like PoolRecordPlace::read().
 [[nodiscard]] Result<OpenedRecord> read_record(const ActionContext& context, Pool pool);
 
-// Opens the pool NAME for reading, and reads its record. The shared lock keeps writers out. Fails
-// like open_pool(), with the sessions that have the pool in the text.
+// Opens the pool NAME, and reads its record. The pool is read-only, so that no byte of a part
+// changes, unless its first page is hidden. Its lock keeps writers out in both cases. Fails like
+// open_pool(), with the sessions that have the pool in the text.
 [[nodiscard]] Result<OpenedRecord> open_record(ActionContext& context, const std::string& name);
 
 } // namespace rpmem::target

@@ -43,6 +43,7 @@ ActionContext context_of(const Configuration& configuration, const Log& log) {
         return context;
     }
     context.state = std::move(*state);
+    context.pool_options.header_copies = context.state->fd();
     context.sessions = live_sessions(*context.state, log);
     return context;
 }

@@ -2,12 +2,14 @@
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/files/part_creation.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/pools/hidden_page.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/pool.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
+#include <cerrno>
 #include <chrono>
 
 namespace rpmem::target {
@@ -36,6 +38,15 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
     return {};
 }
 
+// A part of which the first page is hidden looks unused.
+Result<> open_unused_page(const PoolOptions& options, const PartFile& first, MappedPool& pool) {
+    open_first_page(options, first, pool);
+    if (!pool.first_page || !pool.first_page->saved())
+        return {};
+    return fail(ErrorClass::caller_fault, EEXIST,
+                "part {} holds a pool that is catching up; remove it first", first.path().native());
+}
+
 Result<Pool> create(const PoolOptions& options, const PoolSet& pool_set, std::string_view name,
                     std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
@@ -51,6 +62,7 @@ Result<Pool> create(const PoolOptions& options, const PoolSet& pool_set, std::st
     pool->memory = std::move(mapping.memory);
     pool->medium = std::move(mapping.medium);
     pool->log = log;
+    RPMEM_TRY(open_unused_page(options, claimed.parts().front(), *pool));
     RPMEM_TRY(prepare_headers(*pool, claimed.parts(), attributes));
     RPMEM_TRY(claimed.write_headers(pool->headers));
     RPMEM_TRY(claimed.make_durable());

@@ -7,6 +7,7 @@
 #include "rpmemd/pools/files/part_directory.hpp"
 #include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/pools/files/pool_attribute.hpp"
+#include "rpmemd/pools/hidden_page.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
@@ -72,7 +73,8 @@ Result<std::vector<PartFacts>> planned_parts(const PoolSet& pool_set) {
     return parts;
 }
 
-void examine_first(PoolFacts& pool, const PartFile& first) {
+void examine_first(const PoolOptions& options, std::string_view name, PoolFacts& pool,
+                   const PartFile& first) {
     pool.attribute = PoolAttribute(first).read();
     if (auto identity = identify(first))
         pool.first_part = std::move(*identity);
@@ -83,7 +85,7 @@ void examine_first(PoolFacts& pool, const PartFile& first) {
         header ? verify_alone(*header, first.path().native()) : Result<>(Failure(header.error()));
     if (sound)
         pool.header = *header;
-    else
+    else if (pool.header = hidden_header(options, name, first); !pool.header)
         pool.header_problem = sound.error().text;
 }
 
@@ -105,7 +107,7 @@ Result<PoolFacts> examine_pool(const PoolOptions& options, std::string_view name
             continue;
         sizes.push_back(facts.size);
         if (i == 0)
-            examine_first(pool, *part);
+            examine_first(options, name, pool, *part);
     }
     std::vector<std::filesystem::path> paths = paths_of(pool_set);
     if (const auto same = find_same_file(paths); same && same->second < pool.parts.size())

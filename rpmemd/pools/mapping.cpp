@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/mapping.hpp"
 
+#include "rpmemd/pools/hidden_page.hpp"
 #include "rpmemd/pools/pool.hpp"
 
 #include <libpmem.h>
@@ -115,7 +116,7 @@ void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before) {
 
 Result<> write_headers(const MappedPool& pool) {
     for (std::size_t i = pool.headers.size(); i-- > 0;)
-        RPMEM_TRY(pool.parts[i].write_header(pool.headers[i], &pool.medium.syncs_of(i)));
+        RPMEM_TRY(write_header_of(pool, pool.parts[i], i, &pool.medium.syncs_of(i)));
     return {};
 }
 
@@ -136,7 +137,7 @@ Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
     // repair a torn state. With CKSUM_2K, the header stays valid, and a torn state is ignored.
     if (covered)
         keep_header_copy(pool, std::move(before));
-    return pool.parts[0].write_header(header, &pool.medium.syncs_of(0));
+    return write_header_of(pool, pool.parts[0], 0, &pool.medium.syncs_of(0));
 }
 
 } // namespace rpmem::target

@@ -7,6 +7,7 @@
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/headers/first_page.hpp"
 #include "rpmemd/pools/headers/header_copy.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/pools/headers/shutdown_state.hpp"
@@ -14,6 +15,7 @@
 #include <librpmem.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,8 +50,11 @@ struct MappedPool {
 
     std::vector<PoolHeader> headers;           // one for each part that has a header
     std::optional<HeaderCopyFile> header_copy; // keeps them while they are overwritten
-    rpmem_pool_attr attributes{};              // all zero without headers
-    DeviceState devices;                       // set if the pool keeps a shutdown state
+    // Null if the first page of this pool is never hidden, see hidden_page.hpp.
+    std::unique_ptr<FirstPageFile> first_page;
+    bool is_hidden = false;
+    rpmem_pool_attr attributes{}; // all zero without headers
+    DeviceState devices;          // set if the pool keeps a shutdown state
     // What Pool::prepare_confinement() has read in advance.
     std::optional<Result<DeviceState>> asked_devices;
     Log log;

@@ -5,6 +5,7 @@
 #include "rpmemd/pools/files/part_directory.hpp"
 #include "rpmemd/pools/headers/header_recovery.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/pools/hidden_page.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/pool.hpp"
@@ -67,11 +68,11 @@ Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
     return {};
 }
 
-Result<std::vector<PoolHeader>> headers_on_media(const std::vector<PartFile>& parts,
-                                                 HeaderLayout layout) {
+Result<std::vector<PoolHeader>> headers_on_media(const MappedPool& pool,
+                                                 const std::vector<PartFile>& parts) {
     std::vector<PoolHeader> headers;
-    for (std::size_t i = 0; i < count_headers(parts, layout); ++i) {
-        RPMEM_ASSIGN(const auto header, parts[i].read_header());
+    for (std::size_t i = 0; i < count_headers(parts, pool.header_layout); ++i) {
+        RPMEM_ASSIGN(const auto header, header_of(pool, parts[i], i));
         headers.push_back(header);
     }
     return headers;
@@ -99,16 +100,27 @@ Result<> restore_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     return in_context(why, verify_alone(pool.headers[torn], parts[torn].path().native()));
 }
 
+bool has_record(const PartFile& first) {
+    const auto attribute = PoolAttribute(first).read();
+    return attribute && *attribute;
+}
+
 // Reads and verifies the headers. If a change of them was interrupted, POOL gets the headers as
 // they are after recovery.
 Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
-    RPMEM_ASSIGN(pool.headers, headers_on_media(parts, pool.header_layout));
+    RPMEM_TRY(look_at_first_page(pool, parts.front()));
+    RPMEM_ASSIGN(pool.headers, headers_on_media(pool, parts));
     if (pool.headers.empty())
         return {};
     if (has_torn(pool.headers))
         RPMEM_TRY(restore_headers(pool, parts));
     pool.headers = follow_first(std::move(pool.headers));
-    RPMEM_TRY(verify_headers(pool.headers, names_of(parts), pool.header_layout));
+    const auto verified = verify_headers(pool.headers, names_of(parts), pool.header_layout);
+    if (!verified && is_all_zero(pool.headers[0]) && has_record(parts.front()))
+        return in_context("if the pool was catching up, its first page is in another state-dir, or "
+                          "in this one for a pool set with another name",
+                          verified.error());
+    RPMEM_TRY(verified);
     pool.attributes = attributes_of(pool.headers[0]);
     if ((pool.attributes.compat_features & feature::compat_check_bad_blocks) != 0)
         RPMEM_TRY(check_bad_blocks(parts));
@@ -133,7 +145,7 @@ bool was_closed(const MappedPool& pool) {
 // open repairs the headers, because the copy is not replaced while a header is torn.
 Result<> repair_headers(const PoolOptions& options, const MappedPool& pool,
                         const std::vector<PartFile>& parts) {
-    RPMEM_ASSIGN(const auto on_media, headers_on_media(parts, pool.header_layout));
+    RPMEM_ASSIGN(const auto on_media, headers_on_media(pool, parts));
     if (std::ranges::equal(on_media, pool.headers, are_same_headers))
         return {};
     if (pool.read_only) {
@@ -153,7 +165,7 @@ Result<> repair_headers(const PoolOptions& options, const MappedPool& pool,
                          pool.name, name,
                          is_torn(on_media[i]) ? "was torn and is restored from its copy"
                                               : "is adapted to that of the first part");
-        const auto written = parts[i].write_header(pool.headers[i]);
+        const auto written = write_header_of(pool, parts[i], i);
         if (!written && options.failures)
             options.failures->set(name, 0, header_size, written.error().code);
         RPMEM_TRY(written);
@@ -185,6 +197,7 @@ Result<> open_parts(const PoolOptions& options, const PoolSet& pool_set, std::si
     } else {
         RPMEM_TRY(open_listed_parts(pool_set, parts));
     }
+    open_first_page(options, parts.parts().front(), pool);
     if (!pool.read_only)
         open_header_copy(options, count_headers(parts.parts(), pool.header_layout), pool);
     RPMEM_TRY(read_headers(pool, parts.parts()));
@@ -208,6 +221,8 @@ Result<Pool> open(const PoolOptions& options, const PoolSet& pool_set, std::stri
         RPMEM_TRY(read_headers(*pool, parts.parts()));
         RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     }
+    if (!pool->read_only)
+        RPMEM_TRY(settle_first_page(*pool, parts.parts().front()));
     RPMEM_TRY(repair_headers(options, *pool, parts.parts()));
     RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();

@@ -189,6 +189,8 @@ Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
         if (!changed && result)
             result = std::move(changed);
     }
+    if (mapped_->is_hidden)
+        static_cast<void>(mapped_->first_page->discard());
     unlock(result, ended);
     return result;
 }

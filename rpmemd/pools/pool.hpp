@@ -40,8 +40,9 @@ struct PoolOptions {
     bool require_deep_flush = false; // refuse persistent memory without the right to deep flush it
     // Receives failures of the medium from the time before there is a Pool.
     FailureLatch* failures = nullptr;
-    // Descriptor of the directory for copies of headers. From a copy open_pool() restores a header
-    // that was torn by a kill or a power failure. With -1 it refuses such a pool.
+    // Descriptor of the directory for copies of headers and for first pages. From a copy
+    // open_pool() restores a header that was torn by a kill or a power failure, and it finds a
+    // hidden header there. With -1 it refuses such pools.
     int header_copies = -1;
     std::filesystem::path system_root = "/"; // the directory that contains sys, for tests
 };
@@ -93,6 +94,19 @@ public:
     // Writes new headers, durable on return. Fails like may_set() and PartFile::write_header(). On
     // failure tries to write the old headers again.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
+
+    // While the pool is catching up, the first page of part 0 is hidden from other programs, see
+    // hidden_page.hpp. Each change is durable on return.
+    // Call it when the record says that the pool is catching up. If the page cannot be saved, logs
+    // a warning and leaves the page as it is.
+    Result<> hide_first_page();
+    // Call it before the record says that the pool is in sync. In a pool without headers, the
+    // initiator has sent the page.
+    Result<> show_first_page();
+    // Like show_first_page(), but a pool without headers gets back the page that it had, unless the
+    // initiator has sent another one.
+    Result<> restore_first_page();
+    [[nodiscard]] bool hides_first_page() const;
 
     // Opens in advance whatever the pool needs later, because a confined process cannot. Returns
     // the directories of the parts (O_PATH).

@@ -2,6 +2,7 @@
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/files/part_directory.hpp"
 #include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/headers/first_page.hpp"
 #include "rpmemd/pools/headers/header_copy.hpp"
 #include "rpmemd/pools/pool.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
@@ -146,8 +147,10 @@ Result<> Removal::remove_parts() {
         if (!removed && result)
             result = std::move(removed);
     }
-    if (result && options_.header_copies >= 0)
+    if (result && options_.header_copies >= 0) {
         HeaderCopyFile::remove(options_.header_copies, options_.poolset_dir / name_);
+        FirstPageFile::remove(options_.header_copies, options_.poolset_dir / name_);
+    }
     return result ? missing_ : result;
 }
 

@@ -146,7 +146,9 @@ Result<> Session::record(const PoolRequest& request) {
     // A client of protocol 0.1 does not know the status of ESTALE.
     if (!adopted && adopted.error().code == ESTALE && !agreement_.lane_frames)
         adopted.error().code = EINVAL;
-    return adopted;
+    // An administrator may have removed a record that could not be read.
+    const auto now = registration_.pool_state();
+    return adopted && now && now->catching_up_since == 0 ? pool_->restore_first_page() : adopted;
 }
 
 // Registers and serves POOL. On failure undoes everything: a created pool is removed again, and the

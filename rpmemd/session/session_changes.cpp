@@ -35,9 +35,12 @@ Result<> Session::set_replica_state(wire::ReplicaState state) {
     // has sent is acknowledged, as before CLOSE, and what is acknowledged is durable.
     switch (state) {
     case wire::ReplicaState::in_sync:
+        RPMEM_TRY(pool_->show_first_page());
         return registration_.set_replica_state(ReplicaState::in_sync);
     case wire::ReplicaState::catching_up:
-        return registration_.set_replica_state(ReplicaState::catching_up);
+        return registration_.set_replica_state(ReplicaState::catching_up).and_then([this] {
+            return pool_->hide_first_page();
+        });
     case wire::ReplicaState::may_go_alone:
         return registration_.set_replica_state(ReplicaState::may_go_alone);
     }

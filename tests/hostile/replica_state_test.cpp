@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests SET_REPLICA_STATE and POOL_STATE with the real daemon, also confined. The test fails if a
 // session is told another state than the last one that was stored, if a state is lost with its
-// daemon, if a request that must be refused is granted or ends the session without need, or if a
+// daemon, if a request that must be refused is granted or ends the session without need, if the
+// first page of a pool that is catching up is in the part, or if a
 // client that cannot compare the pool may write to a pool that is catching up.
 #include "tests/hostile/peer.hpp"
 
@@ -66,6 +67,24 @@ TEST_F(ReplicaStates, AreStoredWhenTheyAreConfirmed) {
         again.daemon.signal(SIGKILL);
         again.expect_killed();
         expect_state(false);
+    }
+}
+
+// The daemon is killed in each state. A confined one opens no file.
+TEST_F(ReplicaStates, CatchingUpHidesTheFirstPage) {
+    const auto part = directory_.path() / "parts" / (std::string(existing_pool) + ".0");
+    const std::string header = test::read_file(part).substr(0, 4096);
+    for (const bool is_confined : {false, true}) {
+        const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
+        for (const ReplicaState state : {ReplicaState::catching_up, ReplicaState::in_sync}) {
+            Peer peer(directory_, more);
+            peer.take_pool();
+            EXPECT_EQ(peer.control.set_replica_state(state), Status::success);
+            peer.daemon.signal(SIGKILL);
+            peer.expect_killed();
+            EXPECT_EQ(test::read_file(part).substr(0, 4096),
+                      state == ReplicaState::in_sync ? header : std::string(4096, '\0'));
+        }
     }
 }
 

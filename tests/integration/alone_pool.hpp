@@ -31,6 +31,9 @@ protected:
         ASSERT_TRUE(part_gets_unlocked(0));
         set_command("echo closed for a while >&2; exit 127");
     }
+    [[nodiscard]] std::string first_page() const {
+        return read_file(directory() / "part0").substr(0, header_size);
+    }
     [[nodiscard]] bool record_says(const char* name) const {
         std::array<char, 4096> value{};
         EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),

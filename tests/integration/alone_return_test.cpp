@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a target returns to a program that went on without it: slowly, after it was stopped, or with
 // other bytes. Each fixture runs in a process of its own, because the settings are read once. The
-// test fails if the record takes an inconsistent replica for a copy, if a limit is exceeded, or if
-// a part that somebody else has changed is not compared.
+// test fails if the record takes an inconsistent replica for a copy, if the first page of the part
+// is there while the replica is catching up, or not the same as before afterwards, if a limit is
+// exceeded, or if a part that somebody else has changed is not compared.
 #include "common/base/unique_fd.hpp"
 #include "tests/integration/alone_pool.hpp"
 
@@ -82,12 +83,20 @@ protected:
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return record_says("catching_up_since");
     }
+    // The first page follows the record.
+    [[nodiscard]] bool gets_hidden() const {
+        for (int i = 0; i < 250 && first_page() != hidden; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return first_page() == hidden;
+    }
+    const std::string hidden = std::string(header_size, '\0');
 };
 
 // Whoever finds the pool after a crash of both machines must know that it is no copy.
 TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     RPMEMpool* const pool = filled();
     EXPECT_TRUE(record_says("alone_since"));
+    const std::string header = first_page();
     take_away();
     local.fill(6);
     EXPECT_TRUE(succeeded(persist_all(pool)));
@@ -95,6 +104,7 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     const auto began = Clock::now();
     set_daemon("");
     ASSERT_TRUE(gets_inconsistent());
+    EXPECT_TRUE(gets_hidden());
     EXPECT_NE(std::memcmp(part(0).data() + header_size, local.data() + header_size,
                           local.size() - header_size),
               0)
@@ -102,14 +112,44 @@ TEST_F(AloneSlowly, TheRecordSaysThatTheReplicaIsInconsistent) {
     std::byte byte{};
     EXPECT_TRUE(failed(rpmem_read(pool, &byte, 8192, 1, 0), ENOTCONN));
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0); // a second loss
+    EXPECT_EQ(first_page(), hidden);
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     ASSERT_TRUE(joins(pool));
     EXPECT_GT(Clock::now() - began, std::chrono::seconds(3)) << "faster than the limit allows";
     EXPECT_TRUE(record_gets_in_sync());
+    EXPECT_EQ(first_page(), header);
     EXPECT_TRUE(record_says("alone_since"));
     expect_replicated(header_size, local.size() - header_size);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_FALSE(record_says("alone_since"));
+}
+
+// The first page has bytes of the program, which are sent last.
+TEST_F(AloneSlowly, WithoutHeadersTheFirstPageComesLast) {
+    write_pool_set("bare.set", "OPTION NOHDRS\n8M %/part0");
+    local.fill(5);
+    RPMEMpool* const pool = sound(create(local, 1, "bare.set", std::nullopt));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 0, local.size(), 0, 0)));
+    take_away();
+    local.fill(6);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 0, local.size(), 0, 0)));
+    set_daemon("");
+    ASSERT_TRUE(gets_inconsistent());
+    ASSERT_TRUE(gets_hidden());
+    const auto last = local.size() - 64;
+    for (int checks = 0; checks < 600; ++checks) {
+        const std::string page = first_page();
+        if (std::memcmp(part(0).data() + last, local.data() + last, 64) == 0)
+            break;
+        ASSERT_EQ(page, hidden);
+        ASSERT_LT(checks, 599) << "the last bytes are never sent";
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(0, local.size());
+    EXPECT_TRUE(record_gets_in_sync());
+    expect_replicated(0, local.size());
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // The thread may be in a transfer or a pause.

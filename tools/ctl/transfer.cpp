@@ -78,9 +78,10 @@ Result<> PoolSession::close() {
 Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
                      const std::vector<std::size_t>& chunks, const LocalPool& local,
                      Progress& progress) {
-    return compare::in_threads(
+    const auto moved = compare::in_threads(
         session.lanes(), chunks.size(), [&](unsigned lane, std::size_t i) -> Result<> {
-            const Range range = pool.range(chunks[i]);
+            Range range = pool.range(chunks[i]);
+            range.begin = std::max(range.begin, page);
             for (std::uint64_t at = range.begin; at < range.end; at += piece) {
                 const Range part{at, std::min(at + piece, range.end)};
                 RPMEM_TRY(session.push(local, part, lane));
@@ -88,6 +89,15 @@ Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
             }
             return {};
         });
+    RPMEM_TRY(moved);
+    const bool has_first = std::ranges::any_of(
+        chunks, [&](std::size_t chunk) { return pool.range(chunk).begin < page; });
+    if (!has_first)
+        return {};
+    // The first page of a pool without headers makes it whole for other programs of the target.
+    RPMEM_TRY(session.push(local, {0, page}, 0));
+    progress.add(page);
+    return {};
 }
 
 Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,

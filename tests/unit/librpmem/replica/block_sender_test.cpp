@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests how marked blocks are copied and sent over a stub connection. The test fails if a store is
 // lost that was marked while its block was copied, if a block that is not durable loses its mark,
-// if the header of the pool is sent, or if unreadable memory is not reported.
+// if the header of the pool is sent, if the first page of a pool without headers is sent before all
+// other bytes are durable, or if unreadable memory is not reported.
 #include "common/base/unique_fd.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "tests/support/expect.hpp"
@@ -59,6 +60,22 @@ TEST_F(SenderTest, SendsMarkedBlocksTogetherWithoutTheHeader) {
         return frame.type != wire::FrameType::write;
     };
     EXPECT_EQ(std::ranges::count_if(posted, asks), 1) << "one round trip for all";
+}
+
+TEST_F(SenderTest, SendsTheFirstPageOfAPoolWithoutHeadersAlone) {
+    connection->acknowledge_all();
+    BlockSender whole{memory, 0};
+    map.mark(0, block);
+    ASSERT_EQ(whole.send_next(lane, map, next, sent), 0);
+    const std::size_t before = connection->posted().size();
+    EXPECT_EQ(connection->posted().at(0).offset, BlockSender::first_page);
+    ASSERT_EQ(whole.send_first_page(lane), 0);
+    ASSERT_GT(connection->posted().size(), before);
+    EXPECT_EQ(connection->posted().at(before).offset, 0U);
+    EXPECT_EQ(connection->posted().at(before).length, BlockSender::first_page);
+    const std::size_t after = connection->posted().size();
+    ASSERT_EQ(sender.send_first_page(lane), 0);
+    EXPECT_EQ(connection->posted().size(), after) << "the target keeps the header";
 }
 
 TEST_F(SenderTest, SendsOneMebibyteAtMost) {

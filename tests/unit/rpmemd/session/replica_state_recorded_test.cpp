@@ -2,7 +2,9 @@
 // Tests SET_REPLICA_STATE, and what a session reports of its pool. The recorder shows which writes
 // of the record are durable, and makes syncs fail. The test fails if a state is not durable when
 // the request succeeds, if a failed request changes the record, if a request that must be refused
-// is granted, if CLOSE ends the state, or if a client that cannot compare the pool may write to it.
+// is granted, if CLOSE ends the state, if a client that cannot compare the pool may write to it, or
+// if the first page of the part disappears before the record says that the pool is catching up,
+// before its copy is durable, or is not durable again when the record says that it is in sync.
 #include "rpmemd/registry/pool_files.hpp"
 #include "rpmemd/session/request_refusal.hpp"
 #include "tests/unit/rpmemd/session/session_recorded_fixture.hpp"
@@ -40,12 +42,31 @@ protected:
         return value_of(
             wire::decode_pool_state(std::span(message).subspan(wire::response_header_size)));
     }
+    // Returns the calls since the last one of this function that change a file or make it durable.
+    [[nodiscard]] std::vector<std::string> changes() {
+        std::vector<std::string> found;
+        const auto events = Recorder::instance().events();
+        for (const Event& event : std::span(events).subspan(std::exchange(seen_, events.size()))) {
+            const std::string name = std::filesystem::path(event.path).filename();
+            if (event.call == "pwrite" || event.call == "fdatasync" || event.call == "fsetxattr" ||
+                event.call == "fsync")
+                found.push_back(event.call + " " +
+                                (name.starts_with("page-") ? "saved page" : name));
+        }
+        return found;
+    }
+    [[nodiscard]] std::string first_page() const {
+        return read_file(part("part0")).substr(0, header_size);
+    }
     // Closes a pool that is catching up.
     void leave_catching_up() {
         ASSERT_TRUE(opens());
         ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::catching_up)));
         ASSERT_TRUE(succeeded(session_->close(false)));
     }
+
+private:
+    std::size_t seen_ = 0;
 };
 
 TEST_F(RecordedReplicaState, IsDurableWhenTheRequestSucceeds) {
@@ -66,6 +87,54 @@ TEST_F(RecordedReplicaState, IsDurableWhenTheRequestSucceeds) {
     EXPECT_EQ(writes(), 1U);
     EXPECT_TRUE(last_record_is_durable());
     EXPECT_EQ(pool_record().alone_since, pool_record().since);
+}
+
+TEST_F(RecordedReplicaState, HidesTheFirstPageBetweenTheChangesOfTheRecord) {
+    using Changes = std::vector<std::string>;
+    ASSERT_TRUE(opens());
+    const std::string before = first_page();
+    static_cast<void>(changes());
+    ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::catching_up)));
+    EXPECT_EQ(changes(), (Changes{"fsetxattr part0", "fsync part0", "pwrite saved page",
+                                  "fdatasync saved page", "pwrite part0", "fdatasync part0",
+                                  "pwrite saved page", "fdatasync saved page"}));
+    EXPECT_EQ(first_page(), std::string(header_size, '\0'));
+    ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::catching_up)));
+    EXPECT_EQ(changes(), (Changes{"fsetxattr part0", "fsync part0"})) << "it is hidden already";
+    ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::in_sync)));
+    EXPECT_EQ(changes(), (Changes{"pwrite part0", "fdatasync part0", "pwrite saved page",
+                                  "fdatasync saved page", "fsetxattr part0", "fsync part0"}));
+    EXPECT_EQ(first_page(), before);
+}
+
+TEST_F(RecordedReplicaState, IsNotInSyncWithoutItsFirstPage) {
+    for (const auto& [call, path] :
+         {std::pair("pwrite", "/part0"), {"fdatasync", "/part0"}, {"fdatasync", "/page-"}}) {
+        start(comparing);
+        ASSERT_TRUE(opens());
+        const std::string before = first_page();
+        ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::catching_up)));
+        Recorder::instance().fail({.call = call, .path = path, .number = 1, .code = EIO});
+        EXPECT_TRUE(failed(session_->set_replica_state(ReplicaState::in_sync), EIO));
+        EXPECT_NE(pool_record().catching_up_since, 0) << call << path;
+        session_.reset();
+        Recorder::instance().reset();
+        start(comparing);
+        ASSERT_TRUE(opens());
+        ASSERT_TRUE(succeeded(session_->set_replica_state(ReplicaState::in_sync)));
+        EXPECT_EQ(first_page(), before);
+        session_.reset();
+    }
+}
+
+TEST_F(RecordedReplicaState, WithoutARecordTheFirstPageIsShown) {
+    const std::string before = first_page();
+    leave_catching_up();
+    ASSERT_NE(first_page(), before);
+    ASSERT_EQ(::removexattr(part("part0").c_str(), pool_attribute_name), 0);
+    start(comparing);
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(first_page(), before);
 }
 
 TEST_F(RecordedReplicaState, OneThatIsNotDurableIsAnErrorAndIsTakenBack) {

@@ -77,6 +77,10 @@ protected:
         return images;
     }
 
+    // Calls CHECK_CUT for every torn write between two of IMAGES. MOST is that of TornWrites.
+    template <typename Check>
+    void for_each_cut(const std::vector<Image>& images, std::size_t most, Check check_cut);
+
 private:
     UniqueFd directory_;
 };
@@ -158,5 +162,32 @@ inline std::vector<Image> torn(const Image& before, const Image& after, std::siz
     EXPECT_EQ(files, 1U) << "two files are written at a time";
     return images;
 }
+
+template <typename Check>
+void CutFixture::for_each_cut(const std::vector<Image>& images, std::size_t most, Check check_cut) {
+    for (std::size_t i = 1; i < images.size(); ++i) {
+        std::size_t number = 0;
+        for (const auto& cut : torn(images[i - 1], images[i], most)) {
+            if (++number % every_case != 0)
+                continue;
+            SCOPED_TRACE(fmt::format("write {}, cut {}", i, number));
+            put(cut);
+            check_cut();
+            if (HasFailure())
+                return;
+        }
+    }
+}
+
+class StockCuts : public CutFixture {
+protected:
+    // Runs pmempool(1) of PMDK. Returns whether it succeeds.
+    [[nodiscard]] bool pmempool(const std::string& words) const {
+        const std::string command =
+            fmt::format("cd {} && pmempool {} >{} 2>&1", (root / "sets").native(), words,
+                        (root / "sets/output").native());
+        return std::system(command.c_str()) == 0;
+    }
+};
 
 } // namespace rpmem::target

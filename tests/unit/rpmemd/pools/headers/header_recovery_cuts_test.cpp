@@ -85,22 +85,6 @@ protected:
                                                  : HeaderLayout::every_part)));
         EXPECT_TRUE(same_attributes(attributes_of(headers()[0]), found));
     }
-    // Calls CHECK_CUT for every torn write between two of IMAGES. MOST is that of TornWrites.
-    template <typename Check>
-    void for_each_cut(const std::vector<Image>& images, std::size_t most, Check check_cut) {
-        for (std::size_t i = 1; i < images.size(); ++i) {
-            std::size_t number = 0;
-            for (const auto& cut : torn(images[i - 1], images[i], most)) {
-                if (++number % every_case != 0)
-                    continue;
-                SCOPED_TRACE(fmt::format("write {}, cut {}", i, number));
-                put(cut);
-                check_cut();
-                if (HasFailure())
-                    return;
-            }
-        }
-    }
 };
 
 TEST_P(Cuts, OfNewAttributesLeaveTheOldOrTheNew) {
@@ -205,17 +189,6 @@ TEST_P(Cuts, OfTheShutdownStateLeaveAPoolThatOpens) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Cuts, testing::ValuesIn(layouts),
                          [](const auto& each) { return std::string(each.param.name); });
-
-class StockCuts : public CutFixture {
-protected:
-    // Runs pmempool(1) of PMDK. Returns whether it succeeds.
-    [[nodiscard]] bool pmempool(const std::string& words) const {
-        const std::string command =
-            fmt::format("cd {} && pmempool {} >{} 2>&1", (root / "sets").native(), words,
-                        (root / "sets/output").native());
-        return std::system(command.c_str()) == 0;
-    }
-};
 
 TEST_F(StockCuts, ARepairedPoolIsOneToPmempool) {
     pool_set("stock.set", "8M @/part0\n8M @/part1\n8M @/part2\n");
