@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "librpmem/pool.hpp"
+#include "librpmem/repeated_calls.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -137,29 +137,6 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
     return {};
 }
 
-// Calls OPERATE with the lane. OPERATE returns the code of the operation, which writes the range
-// OWN; OWN is empty if it writes nothing. If the lane is lost, OPERATE is repeated on the lane that
-// replaces it.
-template <typename Operate>
-Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
-                       Operate operate) {
-    FrameLane* lane = lanes_.usable(index);
-    if (!lane) [[unlikely]] {
-        RPMEM_TRY(make_usable(call, index, bound));
-        lane = lanes_.lane(index);
-    }
-    std::uint64_t before = lane->progress();
-    while (const int code = operate(*lane))
-        [[unlikely]] {
-            RPMEM_TRY(recover(call, index, code, {own, before}, bound));
-            lane = lanes_.lane(index);
-            before = lane->progress();
-        }
-    if (bound.has_begun()) [[unlikely]]
-        lane->limit_waits(settings_.operation_timeout);
-    return {};
-}
-
 // Like on_lane(), for a call that makes OWN and everything before it on the lane durable. While the
 // program goes on without the target, marks these ranges instead. Each iteration after the first
 // follows a join, and then the call sends.
@@ -193,48 +170,6 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
     if (equalizer_->is_pending()) [[unlikely]]
         RPMEM_TRY(equalize(call, lane, bound));
     return on_replica(call, lane, {offset, length}, bound, operate);
-}
-
-// No lane is usable before, so the first write of each lane comes here. The calls on other lanes
-// wait meanwhile, so no other bytes than these are on their way.
-Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
-    RPMEM_TRY(refuse_in_child(call));
-    const std::lock_guard lock(equalizer_->mutex());
-    if (!equalizer_->is_pending())
-        return {};
-    RPMEM_TRY(in_context(call, equalizer_->check_accepted()));
-    if (auto done = compare_and_send(call, lane, bound); !done) {
-        leave(lane); // the next call compares again
-        return done;
-    }
-    equalizer_->finish();
-    link_->wake_waits();
-    return go_on_alone(call, bound);
-}
-
-Result<> Pool::compare_and_send(const char* call, unsigned lane, CallBound& bound) {
-    Equalizer& equalizer = *equalizer_;
-    const auto is_readable = [&]() -> Result<> {
-        return equalizer.failure() ? in_context(call, *equalizer.failure()) : Result<>();
-    };
-    RPMEM_TRY(
-        on_lane(call, lane, {}, bound, [&](FrameLane& own) { return equalizer.compare(own); }));
-    RPMEM_TRY(is_readable());
-    if (!equalizer.must_compare() || (equalizer.differs() && !equalizer.may_send()))
-        return {};
-    if (equalizer.differs()) {
-        RPMEM_TRY(set_replica_state(call, wire::ReplicaState::catching_up, bound));
-        RPMEM_TRY(
-            on_lane(call, lane, {}, bound, [&](FrameLane& own) { return equalizer.send(own); }));
-        RPMEM_TRY(is_readable());
-    }
-    return set_replica_state(call, wire::ReplicaState::in_sync, bound);
-}
-
-Result<> Pool::set_replica_state(const char* call, wire::ReplicaState state, CallBound& bound) {
-    return on_session(call, bound, [&](Connection& connection) {
-        return connection.session().set_replica_state(state);
-    });
 }
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -312,24 +247,6 @@ KeptAttributes::Send Pool::sending_attributes() {
             return connection.session().set_attributes({attributes});
         });
     };
-}
-
-// ASK sends a request. If the session is lost before the response, ASK is repeated in the next
-// session.
-template <typename Ask>
-Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
-    while (true) {
-        RPMEM_ASSIGN(const auto connection, look(call, bound));
-        if (bound.has_begun())
-            connection->session().answers_within(bound.limit(settings_.operation_timeout));
-        Result<> asked = ask(*connection);
-        if (bound.has_begun())
-            connection->session().answers_within(settings_.operation_timeout);
-        if (asked ||
-            (asked.error().kind == ErrorClass::target_refused && asked.error().code != EBADMSG))
-            return asked;
-        RPMEM_TRY(in_context(call, link_->lose(*connection, asked.error(), bound)));
-    }
 }
 
 Result<> Pool::close() {

@@ -5,7 +5,6 @@
 //   equalizer_  whether the target may lack calls of an earlier session
 #include "librpmem/pool.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::initiator {
@@ -32,12 +31,13 @@ Result<ReplicaReport> Pool::replica_report() {
         report.reason = is_pending ? not_compared : never_equal;
     } else if (report.state == SyncState::catching_up && catch_up_) {
         report.catch_up_rate = catch_up_->bytes_per_second();
+        if (catch_up_->is_outpaced())
+            report.reason = catch_up_->describe_outpaced();
     }
     if (!is_compared)
         report.behind_bytes = size_of_pool();
-    else if (report.state != SyncState::in_sync && replica_)
-        report.behind_bytes =
-            std::min(replica_->map().count() * wire::digest_block, size_of_pool());
+    else if (report.state != SyncState::in_sync && catch_up_)
+        report.behind_bytes = catch_up_->behind_bytes();
     return report;
 }
 

@@ -103,6 +103,9 @@ public:
     };
     // From now on the program goes on when a call gives up on a lost session.
     void go_on_alone(Alone alone);
+    // Ends the session as if it were lost, so that the replica is compared in another one. Call it
+    // after go_on_alone(). Fails like connection().
+    [[nodiscard]] Result<> leave_session(CallBound& bound);
     // Carries out the request of an operator, without waiting. Fails with EOPNOTSUPP if this pool
     // does not go on alone, and with the error of the pool if it has failed.
     [[nodiscard]] Result<> steer(const ControlRequest& request);
@@ -124,7 +127,12 @@ public:
     };
     Result<Reached> reach(unsigned number);
     void show_catching_up();
-    void show_behind(std::size_t bytes);
+    struct CatchUpFigures {
+        std::uint64_t behind_bytes = 0;
+        std::uint64_t rate = 0;   // bytes per second
+        bool is_outpaced = false; // the program writes as fast
+    };
+    void show_figures(const CatchUpFigures& figures);
     [[nodiscard]] Failure lane_failure(Connection& connection, const FrameLane& lane, int code);
     void drop_reached();
     // Ends the session that steer() has left. That may wait for a request of another thread.
@@ -233,9 +241,9 @@ private:
     bool is_closing_ = false;             // see refuse_steering()
     bool must_cut_ = false;               // see cut_paused()
     std::shared_ptr<Connection> reached_; // the session that catches up
-    Clock::time_point logged_in_;    // the last login
-    Clock::time_point last_contact_; // when a daemon of this link last had the pool
-    bool has_failed_ = false; // while away: the target is not tried again
+    Clock::time_point logged_in_;         // the last login
+    Clock::time_point last_contact_;      // when a daemon of this link last had the pool
+    bool has_failed_ = false;             // while away: the target is not tried again
     SyncState sync_state_ = SyncState::in_sync;
     std::uint64_t sync_since_ = 0; // nanoseconds since 1970
     Error last_problem_{};         // why the target is not back yet

@@ -55,6 +55,23 @@ void Link::give_up(Error error) {
     changed_.notify_all();
 }
 
+// The thread that catches up ends the session, see cut_paused().
+Result<> Link::leave_session(CallBound& bound) {
+    std::unique_lock lock(mutex_);
+    while (state_ == State::reconnecting)
+        await_others(lock, bound);
+    if (state_ == State::failed)
+        return Failure(*failure_);
+    if (state_ != State::connected)
+        return {};
+    const Error why{EAGAIN, ErrorClass::link_lost,
+                    "the replica may lack calls of an earlier session, so it is compared"};
+    current_->monitor().declare_lost(why);
+    must_cut_ = true;
+    give_up(why);
+    return {};
+}
+
 // A daemon of this link changes a part only until it ends, at most the peer timeout after the last
 // contact. A later change is somebody else's, such as a backup that was restored. The target
 // measures unchanged_for when it opens the parts, which is right after the login.
@@ -84,9 +101,12 @@ void Link::show_catching_up() {
         set_state(State::catching_up);
 }
 
-void Link::show_behind(std::size_t bytes) {
+void Link::show_figures(const CatchUpFigures& figures) {
     const std::lock_guard lock(mutex_);
-    counters_.facts().behind_bytes = bytes;
+    PoolFacts& facts = counters_.facts();
+    facts.behind_bytes = figures.behind_bytes;
+    facts.catch_up_rate = figures.rate;
+    facts.is_outpaced = figures.is_outpaced ? 1 : 0;
 }
 
 Failure Link::lane_failure(Connection& connection, const FrameLane& lane, int code) {
@@ -156,9 +176,11 @@ bool Link::join(const std::shared_ptr<Connection>& connection,
     reached_ = nullptr;
     reached_seen_by_child_ = nullptr;
     set_state(State::connected);
-    counters_.facts().behind_bytes = 0;
-    ++counters_.facts().reconnects;
-    counters_.facts().generation = generation_;
+    PoolFacts& facts = counters_.facts();
+    facts.behind_bytes = facts.catch_up_rate = facts.is_outpaced = 0;
+    facts.last_join = now();
+    ++facts.reconnects;
+    facts.generation = generation_;
     return true;
 }
 

@@ -104,9 +104,9 @@ void CatchUp::run() {
         if (replica_.state() == ReplicaState::away) {
             lock.unlock();
             link_.cut_paused();
-            show_behind();
+            show_figures();
             try_once();
-            show_behind();
+            show_figures();
             lock.lock();
             if (replica_.state() == ReplicaState::away)
                 wait(lock, with_jitter(std::exchange(pause_, std::min(2 * pause_, max_pause))));
@@ -124,7 +124,7 @@ void CatchUp::run() {
         if (state == ReplicaState::paused || state == ReplicaState::failed) {
             lock.unlock();
             link_.cut_paused();
-            show_behind();
+            show_figures();
             lock.lock();
             if (replica_.state() == state)
                 wait(lock, state == ReplicaState::paused ? show_interval : progress_interval);
@@ -351,26 +351,40 @@ void CatchUp::log_closed_alone() const {
                terms_.name, amount(replica_.map().count()));
 }
 
+std::size_t CatchUp::behind_bytes() const {
+    return must_compare_ ? terms_.memory.size()
+                         : std::min(replica_.map().count() * digest_block, terms_.memory.size());
+}
+
+std::string CatchUp::describe_outpaced() const {
+    const std::uint64_t limit = max_rate_;
+    return fmt::format("rate below writes: the program writes faster than the replica is sent "
+                       "{}, so its calls are slowed down by up to {} us",
+                       limit > 0 ? fmt::format("(RPMEM_CATCH_UP_RATE: {} bytes/s)", limit)
+                                 : std::string("(no RPMEM_CATCH_UP_RATE)"),
+                       replica_.pause().count());
+}
+
 // A pool that has joined meanwhile lacks nothing.
-void CatchUp::show_behind() {
+void CatchUp::show_figures() {
     shown_ = Clock::now();
-    if (replica_.lacks_calls())
-        link_.show_behind(replica_.map().count() * digest_block);
+    if (!replica_.lacks_calls())
+        return;
+    const bool catches_up = replica_.state() == ReplicaState::catching_up;
+    link_.show_figures({.behind_bytes = behind_bytes(),
+                        .rate = catches_up ? bytes_per_second() : 0,
+                        .is_outpaced = is_outpaced()});
 }
 
 void CatchUp::report_progress(const char* what, std::size_t done) {
     if (Clock::now() - shown_ >= show_interval)
-        show_behind();
+        show_figures();
     if (Clock::now() - logged_ < progress_interval)
         return;
     logged_ = Clock::now();
     log_.warning("{}: the replica catches up: {} were {}, {} are left{}", terms_.name, amount(done),
                  what, amount(replica_.map().count()),
-                 replica_.pause().count() > 0
-                     ? fmt::format("; the program writes faster than they are sent, so its calls "
-                                   "are slowed down by {} us",
-                                   replica_.pause().count())
-                     : std::string());
+                 is_outpaced() ? "; " + describe_outpaced() : std::string());
 }
 
 } // namespace rpmem::initiator

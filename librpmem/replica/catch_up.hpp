@@ -57,6 +57,16 @@ public:
     [[nodiscard]] bool await_in_sync(std::chrono::milliseconds time);
     // Bytes per second that are sent now, if the replica is catching up. Thread-safe.
     [[nodiscard]] std::uint64_t bytes_per_second() const { return meter_.per_second(Clock::now()); }
+    // Upper bound of the bytes that the replica lacks. Thread-safe.
+    [[nodiscard]] std::size_t behind_bytes() const;
+    // Whether the program has written as fast as the replica catches up, so that its calls are
+    // slowed down. Thread-safe.
+    [[nodiscard]] bool is_outpaced() const { return replica_.pause().count() > 0; }
+    // Says so for rpmem_replica_state(), with the limit.
+    [[nodiscard]] std::string describe_outpaced() const;
+    // In the next session, all of the replica is compared, because the marks do not tell what it
+    // lacks.
+    void compare_first() { must_compare_ = true; }
     // For a pool that is closed while the replica is away.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
@@ -85,7 +95,7 @@ private:
     [[nodiscard]] Result<> require_not_failed() const;
     [[nodiscard]] Result<> require_in_use();
     void store_record() noexcept;
-    void show_behind();
+    void show_figures();
     void report_progress(const char* what, std::size_t done); // blocks
     [[nodiscard]] bool is_stopping();
 
@@ -104,14 +114,14 @@ private:
     bool was_resumed_ = false;               // since the last wait()
     std::shared_ptr<Connection> connection_; // of the session that catches up
 
-    std::atomic<std::uint64_t> max_rate_; // bytes per second; 0: no limit
+    std::atomic<std::uint64_t> max_rate_;    // bytes per second; 0: no limit
+    std::atomic<bool> must_compare_ = false; // see compare_first()
 
     // Used by the thread only.
     std::chrono::milliseconds pause_{};
     unsigned tries_ = 0;
     unsigned stale_tries_ = 0; // attempts in a row that the target has refused with ESTALE
     std::chrono::milliseconds gate_time_{}; // of the next join
-    bool must_compare_ = false;             // the marks are not all that the replica lacks
     bool owes_record_ = false;     // the record of the target still says that it is catching up
     double rate_ = 0;              // bytes per second of the last pass
     std::uint64_t paced_rate_ = 0; // max_rate_ of the present pacing

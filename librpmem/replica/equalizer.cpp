@@ -261,10 +261,29 @@ void Equalizer::finish() {
         store_present_record();
         is_equal_ = true;
     }
+    set_done();
+}
+
+void Equalizer::set_done() {
     sender_.release();
     differing_ = {};
     data_ = {};
     set_state(State::done);
+}
+
+bool Equalizer::may_hand_over(FrameLane& lane, int& code) {
+    if (!must_compare() || !may_send())
+        return false;
+    code = read_run_id(lane);
+    if (code != 0 || !may_send())
+        return false;
+    store_present_record();
+    return record_problem_.empty();
+}
+
+void Equalizer::hand_over() {
+    is_equal_ = true;
+    set_done();
 }
 
 // A pool that is not behind may still be newer than this memory: another machine may have written

@@ -6,6 +6,7 @@
 //   off      nothing is compared: RPMEM_EQUALIZE=no, a session that only reads, an older daemon, or
 //            memory that is not known to hold the whole pool
 //   pending  -> done  finish(): the first call that writes has compared, or need not compare
+//                     hand_over(): the thread that catches up compares (RPMEM_ON_LOSS=alone)
 //
 // A read of the replica into the pool's memory shows that the memory is not the source. In every
 // state it erases the initiator's record, so this session and later ones send nothing by
@@ -76,6 +77,11 @@ public:
     // compares the blocks that were not compared yet by their digests, and marks those that differ.
     // Returns a code of LANE. If it returns 0, check failure().
     [[nodiscard]] int compare(FrameLane& lane);
+    // Whether the thread that catches up can compare instead, so that no call waits: this memory is
+    // proved to be the newer side, and the record of this machine will prove it again. Reads from
+    // LANE, and returns its code in CODE. hand_over() comes after go_on_alone().
+    [[nodiscard]] bool may_hand_over(FrameLane& lane, int& code);
+    void hand_over();
     // Returns why a block could not be compared, if its memory cannot be read.
     [[nodiscard]] const std::optional<Error>& failure() const { return sender_.failure(); }
     // Fails with ESTALE if an operator of the target has accepted the replica as it was, after the
@@ -130,6 +136,7 @@ private:
     [[nodiscard]] bool maps_pool_file(std::span<const std::byte> memory) const;
     [[nodiscard]] std::string why_not_alone() const;
     void log_progress(const char* what, std::size_t done);
+    void set_done();
 
     std::span<std::byte> memory_;
     std::size_t first_writable_;
@@ -153,7 +160,7 @@ private:
     // is older than the replica.
     bool is_unknown_source_ = false;
     bool is_write_unfinished_ = false;
-    bool is_equal_ = false; // after finish()
+    bool is_equal_ = false; // after finish() or hand_over()
     // Why this machine has no record of this session. A record that proves nothing is kept.
     std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory

@@ -61,9 +61,13 @@ struct PoolFacts {
     std::uint64_t generation;
     std::uint64_t reconnects;
     std::uint64_t replayed_bytes;
-    std::uint64_t opened;             // nanoseconds since 1970
-    std::uint64_t state_since;        // likewise
-    std::uint64_t behind_bytes;       // of the blocks that the target lacks (RPMEM_ON_LOSS=alone)
+    std::uint64_t opened;      // nanoseconds since 1970
+    std::uint64_t state_since; // likewise
+    // With RPMEM_ON_LOSS=alone:
+    std::uint64_t behind_bytes;       // of the blocks that the target lacks
+    std::uint64_t catch_up_rate;      // bytes per second
+    std::uint64_t is_outpaced;        // 1: the program writes as fast as the replica catches up
+    std::uint64_t last_join;          // nanoseconds since 1970; 0: none yet
     double nanoseconds_of_tick;       // fixed, so that the latency of a bucket never changes
     std::array<char, 128> control;    // socket to steer the pool; empty: there is none
     std::array<char, 512> no_control; // why there is none, with RPMEM_ON_LOSS=alone
@@ -80,7 +84,7 @@ struct PoolCounterHeader {
 };
 
 inline constexpr std::array<char, 8> counter_magic{'R', 'P', 'M', 'E', 'M', 'C', 'N', 'T'};
-inline constexpr std::uint32_t counter_version = 3;
+inline constexpr std::uint32_t counter_version = 4;
 // The name of the file in /proc/PID/fd, after "/memfd:".
 inline constexpr const char* counter_file_name = "librpmem-statistics";
 inline constexpr std::size_t lanes_begin = 4096;

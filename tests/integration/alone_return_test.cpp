@@ -152,6 +152,28 @@ TEST_F(AloneSlowly, WithoutHeadersTheFirstPageComesLast) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// A session that went on alone has ended. The call returns while nearly all of the pool still has to
+// be sent.
+TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(6);
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    set_daemon("");
+    RPMEMpool* const again = opened(2);
+    EXPECT_TRUE(succeeded(rpmem_persist(again, 8192, 8, 0, 0)));
+    std::byte byte{};
+    EXPECT_TRUE(failed(rpmem_read(again, &byte, 8192, 1, 0), ENOTCONN));
+    EXPECT_TRUE(contains(library_log(), "lack calls of an earlier session, so it is compared"));
+    ASSERT_TRUE(joins(again));
+    EXPECT_TRUE(contains(library_log(), "all of the replica is compared"));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(record_gets_in_sync());
+    EXPECT_TRUE(succeeded(rpmem_close(again)));
+    EXPECT_FALSE(record_says("alone_since"));
+}
+
 // The thread may be in a transfer or a pause.
 TEST_F(AloneSlowly, CloseEndsACatchUp) {
     RPMEMpool* const pool = filled();

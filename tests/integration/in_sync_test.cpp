@@ -208,6 +208,8 @@ TEST_F(InSyncAlone, CallsOfAnEarlierSessionCount) {
     expect_timeout(again, 50, "not in sync");
     const SyncWait wait(again, minute);
     EXPECT_TRUE(succeeded(rpmem_persist(again, 8192, 8, 1, 0)));
+    EXPECT_NE(state_of(again).state, static_cast<unsigned>(RPMEM_REPLICA_IN_SYNC));
+    ASSERT_TRUE(gets(again, RPMEM_REPLICA_IN_SYNC));
     wait.expect_end(0, Clock::now());
     expect_in_sync(again);
     expect_replicated(mebibyte, 100);

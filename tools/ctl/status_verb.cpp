@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // status and watch: print the counters of the pools of running programs.
 #include "common/base/log.hpp"
+#include "common/base/time_text.hpp"
 #include "tools/ctl/running_pools.hpp"
 #include "tools/ctl/text.hpp"
 #include "tools/ctl/verbs.hpp"
@@ -52,6 +53,19 @@ json json_of(const CallSummary& calls) {
             {"longest_ns", calls.longest}};
 }
 
+// Why the target is not connected, or does not get in sync.
+std::string reason_of(const PoolSnapshot& pool) {
+    if (pool.facts.state == LinkState::connected)
+        return {};
+    return pool.facts.is_outpaced != 0 ? "rate below writes"
+                                       : printable(initiator::text_in(pool.facts.last_loss));
+}
+
+// If the program writes nothing meanwhile. The rate must not be 0.
+std::uint64_t seconds_to_go(const PoolSnapshot& pool) {
+    return pool.facts.behind_bytes / pool.facts.catch_up_rate;
+}
+
 json json_of(const RunningPool& running) {
     const PoolSnapshot& pool = running.counts;
     json calls = json::object();
@@ -64,7 +78,11 @@ json json_of(const RunningPool& running) {
             {"transport", printable(initiator::text_in(pool.facts.lanes_by))},
             {"state", state_of(pool)},
             {"state_since", pool.facts.state_since / nanoseconds_of_second},
+            {"reason", reason_of(pool)},
             {"behind_bytes", pool.facts.behind_bytes},
+            {"catch_up_rate", pool.facts.catch_up_rate},
+            {"seconds_to_go", pool.facts.catch_up_rate > 0 ? json(seconds_to_go(pool)) : json()},
+            {"last_join", pool.facts.last_join / nanoseconds_of_second},
             {"size", pool.facts.size},
             {"lanes", pool.facts.lane_count},
             {"generation", pool.facts.generation},
@@ -75,6 +93,20 @@ json json_of(const RunningPool& running) {
             {"waits", pool.waits},
             {"last_loss", printable(initiator::text_in(pool.facts.last_loss))},
             {"calls", std::move(calls)}};
+}
+
+std::string describe_absence(const PoolSnapshot& pool) {
+    std::string text = fmt::format("  {} for {} s", state_of(pool),
+                                   static_cast<std::uint64_t>(std::time(nullptr)) -
+                                       pool.facts.state_since / nanoseconds_of_second);
+    if (pool.facts.behind_bytes > 0)
+        text += fmt::format("; the target lacks up to {}", size_text(pool.facts.behind_bytes));
+    if (pool.facts.catch_up_rate > 0)
+        text += fmt::format("; {}/s, {} s to go", size_text(pool.facts.catch_up_rate),
+                            seconds_to_go(pool));
+    if (pool.facts.is_outpaced != 0)
+        text += "; " + reason_of(pool);
+    return text + "\n";
 }
 
 // SECONDS is the time in which the calls were counted, or 0 for the time since the pool was opened.
@@ -88,13 +120,11 @@ std::string describe(const RunningPool& running, double seconds) {
         pool.facts.generation, pool.facts.lane_count,
         printable(initiator::text_in(pool.facts.lanes_by)), size_text(pool.facts.size), age);
     if (pool.facts.state != LinkState::connected)
+        text += describe_absence(pool);
+    if (pool.facts.last_join > 0)
         text += fmt::format(
-            "  {} for {} s{}\n", state_of(pool),
-            static_cast<std::uint64_t>(std::time(nullptr)) -
-                pool.facts.state_since / nanoseconds_of_second,
-            pool.facts.behind_bytes > 0
-                ? fmt::format("; the target lacks up to {}", size_text(pool.facts.behind_bytes))
-                : std::string());
+            "  in sync again since {}\n",
+            describe_time(static_cast<std::int64_t>(pool.facts.last_join / nanoseconds_of_second)));
     text += fmt::format("  {:<14}{:>12}{:>12}{:>11}{:>11}{:>11}{:>11}\n", "call",
                         seconds > 0 ? "calls/s" : "calls", seconds > 0 ? "bytes/s" : "bytes", "p50",
                         "p99", "p99.9", "longest");

@@ -26,6 +26,9 @@ PoolSnapshot some_pool() {
     pool.facts.state = LinkState::reconnecting;
     pool.facts.reconnects = 3;
     pool.facts.behind_bytes = 65536;
+    pool.facts.catch_up_rate = 4096;
+    pool.facts.is_outpaced = 1;
+    pool.facts.last_join = 1500000000123456789;
     pool.facts.state_since = 1600000000123456789;
     pool.unconfirmed_bytes = 5;
     CallTotals& persists = pool.of[static_cast<unsigned>(CallKind::persist)];
@@ -58,6 +61,9 @@ TEST(Metrics, SayWhatWasCounted) {
     EXPECT_EQ(of("rpmem_pool_reconnects_total", ""), 3);
     EXPECT_EQ(of("rpmem_pool_unconfirmed_bytes", ""), 5);
     EXPECT_EQ(of("rpmem_pool_behind_bytes", ""), 65536);
+    EXPECT_EQ(of("rpmem_pool_catch_up_bytes_per_second", ""), 4096);
+    EXPECT_EQ(of("rpmem_pool_outpaced", ""), 1);
+    EXPECT_EQ(of("rpmem_pool_last_join_seconds", ""), 1500000000);
     EXPECT_EQ(of("rpmem_pool_state_since_seconds", ""), 1600000000);
     EXPECT_EQ(of("rpmem_pool_state", R"(,state="reconnecting")"), 1);
     EXPECT_EQ(of("rpmem_pool_state", R"(,state="connected")"), 0);
