@@ -37,14 +37,13 @@ Result<unsigned> Pool::lanes_for_program(Connection& connection) {
 Result<> Pool::start_catch_up(const Log& log, ControlServer* control) {
     if (!replica_)
         return {};
-    catch_up_ =
-        std::make_unique<CatchUp>(*link_, *replica_,
-                                  CatchUp::Terms{.memory = {arguments_.address, arguments_.size},
-                                                 .first_writable = first_writable_,
-                                                 .lane = lanes(),
-                                                 .name = equalizer_->name(),
-                                                 .kept = &*kept_attributes_},
-                                  settings_, log);
+    catch_up_ = std::make_unique<CatchUp>(*link_, *replica_,
+                                          CatchUp::Terms{.pool_size = size_of_pool(),
+                                                         .first_writable = first_writable_,
+                                                         .lane = lanes(),
+                                                         .name = equalizer_->name(),
+                                                         .kept = &*kept_attributes_},
+                                          settings_, log);
     RPMEM_TRY(catch_up_->start());
     if (control)
         link_->show_control(control->start(settings_.runtime_dir));
@@ -57,6 +56,12 @@ Result<> Pool::start_catch_up(const Log& log, ControlServer* control) {
 Result<> Pool::go_on_alone(const char* call, CallBound& bound) {
     if (!catch_up_ || !equalizer_->allows_alone())
         return {};
+    auto source = map_again({arguments_.address, size_of_pool()});
+    if (!source) {
+        equalizer_->log_not_alone(source.error().text);
+        return {};
+    }
+    catch_up_->set_source(std::move(*source));
     RPMEM_TRY(set_replica_state(call, wire::ReplicaState::may_go_alone, bound));
     link_->go_on_alone(
         {.leave = [this](const Error& why, bool has_failed) { catch_up_->leave(why, has_failed); },

@@ -70,6 +70,7 @@ Result<> Link::pause() {
         current_->monitor().declare_lost(why);
     if (reached_)
         reached_->monitor().declare_lost(why);
+    last_contact_ = Clock::now();
     set_state(State::paused);
     put_text(counters_.facts().last_loss, why.text);
     last_problem_ = why;

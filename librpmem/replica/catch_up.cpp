@@ -52,6 +52,12 @@ Result<> CatchUp::start() try {
                       "(ulimit -u) bound the threads?");
 }
 
+void CatchUp::set_source(SecondMapping source) {
+    const std::lock_guard lock(mutex_);
+    source_ = std::move(source);
+    sender_ = {source_.memory(), terms_.first_writable};
+}
+
 void CatchUp::leave(const Error& why, bool has_failed) {
     replica_.leave_to(has_failed ? ReplicaState::failed : ReplicaState::away);
     log_.error("{}: {}; the program goes on without its replica (RPMEM_ON_LOSS=alone){}",
@@ -255,12 +261,14 @@ void CatchUp::distrust_map(const char* why) {
 // Marks each block that differs. Block 0 is sent in any case, because its digest tells nothing.
 Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
     BlockMap& map = replica_.map();
-    const LocalData data = look_for_data(terms_.memory, settings_.connect_timeout);
+    const LocalData data = look_for_data(source_.memory(), settings_.connect_timeout);
     map.mark(0, 1);
+    bool overwrites = false; // the proof of direction allows that
     for (std::size_t compared = 1; compared < map.blocks();) {
         if (is_stopping())
             return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");
-        if (const int code = compare_next(lane, sender_, {terms_.memory, data}, compared, map))
+        if (const int code =
+                compare_next(lane, sender_, {source_.memory(), data}, compared, map, overwrites))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());
@@ -317,6 +325,7 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
         return false;
     }
     const auto waited = since(began);
+    use(nullptr); // stop() must not end a session that calls use
     replica_.slow_down({});
     sender_.release();
     owes_record_ = true;
@@ -352,8 +361,8 @@ void CatchUp::log_closed_alone() const {
 }
 
 std::size_t CatchUp::behind_bytes() const {
-    return must_compare_ ? terms_.memory.size()
-                         : std::min(replica_.map().count() * digest_block, terms_.memory.size());
+    return must_compare_ ? terms_.pool_size
+                         : std::min(replica_.map().count() * digest_block, terms_.pool_size);
 }
 
 std::string CatchUp::describe_outpaced() const {

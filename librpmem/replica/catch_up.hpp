@@ -10,6 +10,7 @@
 #include "librpmem/replica/kept_attributes.hpp"
 #include "librpmem/replica/rate_meter.hpp"
 #include "librpmem/replica/replica.hpp"
+#include "librpmem/replica/second_mapping.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +27,7 @@ namespace rpmem::initiator {
 class CatchUp {
 public:
     struct Terms {
-        std::span<std::byte> memory; // of the whole pool
+        std::size_t pool_size = 0;
         std::size_t first_writable = 0;
         unsigned lane = 0; // the lane that the application does not have
         std::string name{};
@@ -36,7 +37,7 @@ public:
     // LINK and REPLICA must outlive it.
     CatchUp(Link& link, Replica& replica, Terms terms, const Settings& settings, Log log)
         : link_(link), replica_(replica), terms_(std::move(terms)), settings_(settings),
-          log_(std::move(log)), sender_(terms_.memory, terms_.first_writable),
+          log_(std::move(log)), sender_({}, terms_.first_writable),
           max_rate_(settings.catch_up_rate.value_or(0)) {}
     ~CatchUp() { stop(); }
     CatchUp(const CatchUp&) = delete;
@@ -64,6 +65,8 @@ public:
     [[nodiscard]] bool is_outpaced() const { return replica_.pause().count() > 0; }
     // Says so for rpmem_replica_state(), with the limit.
     [[nodiscard]] std::string describe_outpaced() const;
+    // What is sent. Call it before the program goes on alone.
+    void set_source(SecondMapping source);
     // In the next session, all of the replica is compared, because the marks do not tell what it
     // lacks.
     void compare_first() { must_compare_ = true; }
@@ -104,6 +107,7 @@ private:
     Terms terms_;
     Settings settings_;
     Log log_;
+    SecondMapping source_;
     BlockSender sender_;
     RateMeter meter_;
     std::thread thread_;

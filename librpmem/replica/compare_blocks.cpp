@@ -26,7 +26,7 @@ LocalData look_for_data(std::span<std::byte> memory, std::chrono::milliseconds t
 }
 
 int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& ours,
-                 std::size_t& compared, BlockMap& differing) {
+                 std::size_t& compared, BlockMap& differing, bool& overwrites) {
     const std::size_t count = std::min(compared_together, differing.blocks() - compared);
     std::vector<wire::BlockDigest> theirs(count);
     const std::size_t offset = compared * digest_block;
@@ -43,8 +43,10 @@ int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& our
             wire::digest_blocks(copy, {&own, 1});
             was_read = true;
         }
-        if (own != digest)
+        if (own != digest) {
             differing.mark(compared * digest_block, 1);
+            overwrites = overwrites || digest != wire::digest_of_zeros();
+        }
         ++compared;
     }
     // Otherwise the whole pool would be in the page tables of this process.

@@ -26,10 +26,11 @@ struct ComparedMemory {
 };
 
 // Compares the next blocks from COMPARED on, at most compared_together, by their digests, and marks
-// those that differ in DIFFERING. Adds their number to COMPARED. The target keeps the header
+// those that differ in DIFFERING. Sets OVERWRITES if such a block of the replica is not all zeros.
+// Adds the number of compared blocks to COMPARED. The target keeps the header
 // itself, so the digest of block 0 tells nothing. A store into a hole after look_for_data() must
 // have a call of its own. Returns a code of LANE. If it returns 0, check SENDER.failure().
 [[nodiscard]] int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& ours,
-                               std::size_t& compared, BlockMap& differing);
+                               std::size_t& compared, BlockMap& differing, bool& overwrites);
 
 } // namespace rpmem::initiator

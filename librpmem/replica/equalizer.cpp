@@ -196,13 +196,21 @@ int Equalizer::compare(FrameLane& lane) {
         return code;
     while (compared_ < differing_.blocks() && !failure()) {
         log_progress("compared", compared_);
-        const int code = compared_ == 0
-                             ? compare_first_block(lane)
-                             : compare_next(lane, sender_, {memory_, data_}, compared_, differing_);
+        const int code = compared_ == 0 ? compare_first_block(lane)
+                                        : compare_next(lane, sender_, {memory_, data_}, compared_,
+                                                       differing_, overwrites_);
         if (code != 0)
             return code;
     }
+    look_for_fresh_replica();
     return 0;
+}
+
+// A replica that no session has written to, as rpmemctl create makes it, has nothing to lose. The
+// program has stored to its memory before its first call, so they differ.
+void Equalizer::look_for_fresh_replica() {
+    if (is_unknown_source_ && target_.last_epoch == 0 && !overwrites_ && !failure())
+        missing_proof_.reset();
 }
 
 // The target keeps the header itself, so the digest of the first block differs always.
@@ -214,8 +222,11 @@ int Equalizer::compare_first_block(FrameLane& lane) {
     const std::span theirs(sender_.copies() + digest_block, ours.size());
     if (const int code = lane.read(theirs.data(), first_writable_, theirs.size()))
         return code;
-    if (!std::ranges::equal(ours, theirs))
+    if (!std::ranges::equal(ours, theirs)) {
         differing_.mark(0, 1);
+        overwrites_ =
+            std::ranges::any_of(theirs, [](std::byte byte) { return byte != std::byte(); });
+    }
     compared_ = 1;
     return 0;
 }
@@ -302,9 +313,13 @@ void Equalizer::store_present_record() {
 bool Equalizer::allows_alone() const {
     const std::string why = why_not_alone();
     if (!why.empty())
-        log_.error("{}: RPMEM_ON_LOSS=alone has no effect, and calls fail as with fail: {}", name_,
-                   why);
+        log_not_alone(why);
     return why.empty();
+}
+
+void Equalizer::log_not_alone(const std::string& why) const {
+    log_.error("{}: RPMEM_ON_LOSS=alone has no effect, and calls fail as with fail: {}", name_,
+               why);
 }
 
 std::string Equalizer::why_not_alone() const {

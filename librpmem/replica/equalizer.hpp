@@ -101,6 +101,7 @@ public:
     // to know that the replica lacks calls, and be able to prove that its memory has them. Logs why
     // not. Call it before the first write, and after finish().
     [[nodiscard]] bool allows_alone() const;
+    void log_not_alone(const std::string& why) const;
 
     // Stores ATTRIBUTES in the record of this machine, durably, or removes those that are there.
     // Fails if this machine has no record of this session.
@@ -129,6 +130,7 @@ private:
     void forget();
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
+    void look_for_fresh_replica();
     // Whether the replica has seen a later run of libpmemobj than this memory.
     [[nodiscard]] bool is_older_copy() const {
         return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;
@@ -165,6 +167,7 @@ private:
     std::string record_problem_ = "its record is that of another session";
     bool is_read_into_ = false; // the replica was read into the pool's memory
     BlockMap differing_;
+    bool overwrites_ = false;  // a block differs, and the replica's is not all zeros
     LocalData data_;           // without blocks if nothing is known
     std::size_t compared_ = 0; // blocks
     std::size_t sent_ = 0;     // blocks

@@ -321,7 +321,7 @@ private:
 
 Arena::Arena() {
     void* const place =
-        ::mmap(nullptr, used_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ::mmap(nullptr, used_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED)
         throw std::runtime_error("no memory for a program");
     memory_ = {static_cast<std::byte*>(place), used_size};
