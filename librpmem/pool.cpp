@@ -59,8 +59,8 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     if (connection->can_resume()) {
         RPMEM_ASSIGN(takeover, connection->takeover_key());
     }
-    // Before a lane is connected: a session that is refused leaves the record of the target as it
-    // was. Otherwise the source of the replica would no longer be the last session that wrote.
+    // Refuse the session before a lane is connected. Then it cannot have written, and the record of
+    // the target still names the source of the replica as the last writer.
     prepare_equalizer(*connection, attributes, services);
     RPMEM_TRY(equalizer_->may_open());
     RPMEM_TRY(connection->connect(in_band));
@@ -121,7 +121,7 @@ Result<std::shared_ptr<Connection>> Pool::look(const char* call, CallBound& boun
     return this->connection(call, bound);
 }
 
-// For a call that has nothing to send.
+// Checks for a loss in a call that has nothing to send.
 Result<> Pool::check_link(const char* call, CallBound& bound) {
     const auto connection = look(call, bound);
     if (connection || (replica_ && connection.error().code == ENOTCONN))
@@ -137,9 +137,8 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
     return {};
 }
 
-// Calls OPERATE with the lane. OPERATE returns the code of the operation, which writes the range
-// OWN; OWN is empty if it writes nothing. If the lane is lost, OPERATE is repeated on the lane that
-// replaces it.
+// Calls OPERATE with the lane, and repeats it on the next lane if the lane is lost. OPERATE returns
+// the code of an operation that writes the range OWN, or writes nothing if OWN is empty.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                        Operate operate) {
@@ -161,8 +160,8 @@ Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, C
 }
 
 // Like on_lane(), for a call that makes OWN and everything before it on the lane durable. While the
-// program goes on without the target, marks these ranges instead. Each iteration after the first
-// follows a join, and then the call sends.
+// program goes on without the target, marks these ranges instead. If the replica joins before that,
+// the next iteration sends them.
 template <typename Operate>
 Result<> Pool::on_replica(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                           Operate operate) {
@@ -195,8 +194,8 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
     return on_replica(call, lane, {offset, length}, bound, operate);
 }
 
-// No lane is usable before, so the first write of each lane comes here. The calls on other lanes
-// wait meanwhile, so no other bytes than these are on their way.
+// No lane is usable before this returns, so the first write of each lane comes here. Writes on
+// other lanes wait for the mutex, so nothing else is sent during the comparison.
 Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
     RPMEM_TRY(refuse_in_child(call));
     const std::lock_guard lock(equalizer_->mutex());
