@@ -59,8 +59,8 @@ Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandA
     if (connection->can_resume()) {
         RPMEM_ASSIGN(takeover, connection->takeover_key());
     }
-    // Before a lane is connected: a session that is refused leaves the record of the target as it
-    // was. Otherwise the source of the replica would no longer be the last session that wrote.
+    // Refuse the session before a lane is connected. Then it cannot have written, and the record of
+    // the target still names the source of the replica as the last writer.
     prepare_equalizer(*connection, attributes, services);
     RPMEM_TRY(equalizer_->may_open());
     RPMEM_TRY(connection->connect(in_band));
@@ -121,7 +121,7 @@ Result<std::shared_ptr<Connection>> Pool::look(const char* call, CallBound& boun
     return this->connection(call, bound);
 }
 
-// For a call that has nothing to send.
+// Checks for a loss in a call that has nothing to send.
 Result<> Pool::check_link(const char* call, CallBound& bound) {
     const auto connection = look(call, bound);
     if (connection || (replica_ && connection.error().code == ENOTCONN))
@@ -138,8 +138,8 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
 }
 
 // Like on_lane(), for a call that makes OWN and everything before it on the lane durable. While the
-// program goes on without the target, marks these ranges instead. Each iteration after the first
-// follows a join, and then the call sends.
+// program goes on without the target, marks these ranges instead. If the replica joins before that,
+// the next iteration sends them.
 template <typename Operate>
 Result<> Pool::on_replica(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                           Operate operate) {

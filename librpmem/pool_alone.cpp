@@ -9,8 +9,8 @@
 namespace rpmem::initiator {
 
 // Returns how many lanes the application gets. With RPMEM_ON_LOSS=alone, the thread that catches up
-// has the last one. Open does not fail because the program cannot go on alone: pmempool sync
-// deletes a replica that it cannot open.
+// has the last one. If this machine does not allow to go on alone (allows_alone()), open succeeds
+// all the same: pmempool sync deletes a replica that it cannot open.
 Result<unsigned> Pool::lanes_for_program(Connection& connection) {
     const unsigned granted = connection.lanes().lanes();
     if (settings_.on_loss != OnLoss::alone)
@@ -50,9 +50,9 @@ Result<> Pool::start_catch_up(const Log& log, ControlServer* control) {
     return {};
 }
 
-// After the comparison: a replica that differs would never be equal by what this program writes
-// from now on. The record of the target says so before a call can go on alone, because later nobody
-// can tell the target.
+// Call it after the comparison, or after may_hand_over(). If the replica differs, what this program
+// writes later does not make it equal. The record of the target states may_go_alone before any call
+// can go on alone, because afterwards nobody can inform the target.
 Result<> Pool::go_on_alone(const char* call, CallBound& bound) {
     if (!catch_up_ || !equalizer_->allows_alone())
         return {};

@@ -5,8 +5,8 @@
 
 namespace rpmem::initiator {
 
-// No lane is usable before, so the first write of each lane comes here. The calls on other lanes
-// wait meanwhile, so no other bytes than these are on their way.
+// No lane is usable before this returns, so the first write of each lane comes here. Writes on
+// other lanes wait for the mutex, so nothing else is sent during the comparison.
 Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
     RPMEM_TRY(refuse_in_child(call));
     const std::lock_guard lock(equalizer_->mutex());

@@ -8,9 +8,8 @@
 
 namespace rpmem::initiator {
 
-// Calls OPERATE with the lane. OPERATE returns the code of the operation, which writes the range
-// OWN; OWN is empty if it writes nothing. If the lane is lost, OPERATE is repeated on the lane that
-// replaces it.
+// Calls OPERATE with the lane, and repeats it on the next lane if the lane is lost. OPERATE returns
+// the code of an operation that writes the range OWN, or writes nothing if OWN is empty.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                        Operate operate) {

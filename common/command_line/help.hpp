@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// This header is slow to compile, so only one source of each program includes it.
+// CLI11 is slow to compile, so only one source of each program includes this file.
 #include <CLI/CLI.hpp>
 
 namespace rpmem::command_line {

@@ -60,7 +60,9 @@ size(std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max()) {
 
 // Returns the error text for ERROR, which CLI11 threw while it parsed the command line of APP.
 [[nodiscard]] inline std::string problem_of(const CLI::App& app, const CLI::Error& error) {
-    for (const std::string& word : app.remaining(true)) // rpmemctl looks for "unrecognized option"
+    // rpmemctl recognises a daemon without an option by "unrecognized option", see
+    // words_of_old_daemons.
+    for (const std::string& word : app.remaining(true))
         if (word != "--")
             return fmt::format(
                 "{} \"{}\"", word.starts_with('-') ? "unrecognized option" : "unexpected argument",

@@ -42,11 +42,12 @@ struct PoolClaim {
 struct PoolState {
     std::array<std::byte, 16> id{};
     std::uint64_t epoch = 0; // of the claim of this session
-    // Of the last claim before it that may have changed the pool; 0 if there was none.
+    // Epoch of the last earlier claim that may have changed the pool; 0 if there was none.
     std::uint64_t last_epoch = 0;
-    std::int64_t behind_since = 0;      // seconds since the epoch of Unix; 0 if not
-    std::int64_t catching_up_since = 0; // likewise
-    // Start of the session that could go on without the replica and was not closed. Likewise.
+    std::int64_t behind_since = 0;      // seconds since 1970; 0 if the replica is not behind
+    std::int64_t catching_up_since = 0; // seconds since 1970; 0 if it is not catching up
+    // Start of the first session that could go on without the replica, see PoolRecord: seconds
+    // since 1970, or 0.
     std::int64_t alone_since = 0;
     // Epoch under which an operator of the target has accepted the replica as it was; 0 if none.
     std::uint64_t accepted_epoch = 0;

@@ -267,7 +267,7 @@ std::optional<Error> Connection::await_loss(const Error& error) {
     return monitor_->reason(may_be_early ? explanation_time() : std::chrono::milliseconds(0));
 }
 
-// A call that can reconnect waits less. It needs the reason only for the log, and to learn of a
+// A call that can reconnect waits less. It needs the reason only for the log, and to detect a
 // failed medium, which the daemon reports before it ends.
 std::chrono::milliseconds Connection::explanation_time() const {
     constexpr std::chrono::milliseconds for_the_caller(3000);

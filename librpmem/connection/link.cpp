@@ -209,7 +209,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     lock.lock();
     if (state_ != State::reconnecting || current_ != lost)
         return; // a call that waited has given up
-    // Only the wait for the replica has ended. The next call tries again.
+    // Only await_in_sync() has timed out. The next call tries again.
     if (!next && bound.has_ended_exactly()) {
         set_state(State::connected);
         return changed_.notify_all();
@@ -258,7 +258,8 @@ Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBo
         last = std::move(next).error();
         note_problem(last);
         // Opening may take longer than before, because the daemon flushes a pool that was not
-        // closed. Each daemon begins anew, so attempts of one length would all end too early.
+        // closed. Each new daemon starts the flush again, so attempts of one length would all end
+        // too early.
         if (last.code == ETIMEDOUT && waits_without_limit())
             bound.lengthen_tries(settings_.connect_timeout + settings_.operation_timeout);
         if (!may_try_again(last)) {

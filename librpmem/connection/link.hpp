@@ -8,15 +8,15 @@
 //                 |               | off (RPMEM_RECONNECT_TIMEOUT=0), the target cannot resume
 //                 |               | sessions, its medium has failed, it violated the protocol or is
 //                 |               | alive without answering, or the call has used up its CallBound
-//   reconnecting  | connected     | the connection of the next generation is open
+//   reconnecting  | connected     | the connection of the next generation is open, or only
+//                 |               | await_in_sync() has timed out, and the connection stays lost
 //   reconnecting  | failed        | the error is permanent, or a call has used up its CallBound
-//   the same      | away          | the same, after go_on_alone(), unless the target has refused
-//   the
-//                 |               | pool for ever; each call fails with ENOTCONN
+//   connected,    | away          | instead of failed, after go_on_alone(), unless the error is
+//   reconnecting  |               | final (see without_target()); each call fails with ENOTCONN
 //   away          | catching_up   | the thread that catches up has reached the target
 //   catching_up   | away          | that session is lost
 //   catching_up   | connected     | join()
-//   away          | failed        | the target has refused the pool for ever
+//   away          | failed        | the error of an attempt is final
 //   any but       | paused        | an operator has paused it, after go_on_alone()
 //   failed        |               |
 //   paused        | away          | an operator has resumed it
@@ -115,15 +115,18 @@ public:
     [[nodiscard]] bool is_named(std::string_view name);
     // Stores in the statistics where requests for steer() are received, or why they are not.
     void show_control(const Result<std::string>& socket);
-    // What an error of the target means for a program that goes on without it.
+    // What an error means for a program that can go on without the target. goes_on: it goes on, and
+    // the target is tried again. goes_on_for_ever: it goes on, and the target is not tried again.
+    // ends: calls fail.
     enum class WithoutTarget { goes_on, goes_on_for_ever, ends };
     [[nodiscard]] static WithoutTarget without_target(const Error& error);
-    // For the thread that catches up, while the link is away. reach() makes attempt NUMBER to open
-    // a session, which gets heartbeats until join() or drop_reached(). lane_failure() returns the
-    // error of a lane that has returned CODE. end() makes the link fail with ERROR.
+    // The thread that catches up calls the next functions while the link is away. reach() makes
+    // attempt NUMBER to open a session, which gets heartbeats until join() or drop_reached().
+    // lane_failure() returns the error of a lane that has returned CODE. end() makes the link fail
+    // with ERROR.
     struct Reached {
         std::shared_ptr<Connection> connection;
-        bool are_parts_changed; // by somebody else, after the last session of this link had ended
+        bool are_parts_changed; // after the last session of this link had ended
     };
     Result<Reached> reach(unsigned number);
     void show_catching_up();
@@ -141,10 +144,12 @@ public:
     // stored, or never will be.
     [[nodiscard]] bool record_in_sync();
     void end(const Error& error);
-    // The last attempt of that thread has failed with ERROR. IS_FINAL: there is no other attempt.
+    // Records that the last attempt of that thread has failed with ERROR. IS_FINAL: it was the
+    // last.
     void note_attempt(const Error& error, bool is_final);
-    // Makes the session the current one if COMMIT returns true. COMMIT is called under the mutex of
-    // the link, so no call sees the one without the other. Returns what COMMIT has returned.
+    // Makes the session the current one if COMMIT returns true. COMMIT, which changes the state of
+    // the replica, is called under the mutex of the link, so calls see both changes or none.
+    // Returns whether the session is the current one.
     bool join(const std::shared_ptr<Connection>& connection, const std::function<bool()>& commit);
 
     // Returns the state of the replica, its reason and since when. Thread-safe, like the next two.
@@ -155,7 +160,7 @@ public:
     // TIME is over. IS_EQUAL is called under the mutex of the link.
     using IsEqual = std::function<Result<bool>()>;
     [[nodiscard]] Result<> await_in_sync(std::chrono::milliseconds time, const IsEqual& is_equal);
-    // IS_EQUAL may return another value now.
+    // Call it when IS_EQUAL may return another value.
     void wake_waits();
 
     // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
@@ -255,8 +260,8 @@ private:
 
 // A LinkThread::Round that calls Link::beat() for each link.
 void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
-// The same, and then serves the requests that CONTROL has received. The last round of the thread
-// stops CONTROL.
+// Like beat_all(), and then serves the requests that CONTROL has received. The last round of the
+// thread stops CONTROL.
 void beat_and_serve(std::span<Link* const> links, std::unique_lock<std::mutex>& lock,
                     ControlServer& control) noexcept;
 

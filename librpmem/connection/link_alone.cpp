@@ -26,10 +26,10 @@ bool Link::goes_on_alone() {
     return alone_.has_value();
 }
 
-// A target that has a newer owner must not be replaced by a program that does not know of it, so
-// ESTALE is final. Other errors may pass by themselves, also EACCES: an administrator may have
-// removed a key by mistake. A violation of the protocol has the code ECONNRESET after the session
-// was declared lost.
+// ESTALE is final: the target has a newer owner, and a program that went on alone would be a second
+// one. Most other errors may pass by themselves, also EACCES: an administrator may have removed a
+// key by mistake. A violation of the protocol has the code ECONNRESET after the session was
+// declared lost.
 Link::WithoutTarget Link::without_target(const Error& error) {
     if (error.code == ESTALE || error.kind == ErrorClass::bug)
         return WithoutTarget::ends;
@@ -128,7 +128,7 @@ void Link::drop_reached() {
     reached_seen_by_child_ = nullptr;
     if (state_ == State::catching_up)
         set_state(State::away);
-    lock.unlock(); // to destroy a connection takes time
+    lock.unlock(); // destroying a connection takes time
     if (dropped)
         dropped->cut();
 }
@@ -146,7 +146,7 @@ bool Link::record_in_sync() {
     std::unique_lock lock(mutex_);
     const auto connection = current_;
     if (state_ == State::failed || is_away())
-        return true; // it is stored after the next join, or by nobody
+        return true; // it is stored after the next join, or never
     if (state_ != State::connected || connection->monitor().lost())
         return false;
     lock.unlock();

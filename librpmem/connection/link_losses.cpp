@@ -35,8 +35,8 @@ Result<FrameLane*> Link::use_lane(Connection& connection, unsigned index, bool r
     // call fails at once.
     if ((recovers || bound.has_begun()) && error.kind == ErrorClass::resource_limit)
         error.kind = ErrorClass::link_lost;
-    // For a program that goes on alone, the loss is declared even if the connection is not
-    // replaced. connection() then finds the loss, and gives up on the target.
+    // If the program goes on alone, the loss is declared even if the connection is not replaced.
+    // connection() then finds the loss, and gives up on the target.
     if (may_replace(connection, error) ||
         (error.kind == ErrorClass::link_lost && goes_on_alone())) {
         const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(

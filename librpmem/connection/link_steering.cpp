@@ -58,8 +58,9 @@ Result<> Link::steer(const ControlRequest& request) {
 }
 
 // The session ends as after a loss, so the target does not record that the pool was closed. From
-// declare_lost() on, calls leave their lanes and mark their ranges. A call that reconnects ends the
-// lost session itself, and the thread that catches up the one that it has reached.
+// declare_lost() on, calls leave their lanes and mark their ranges. cut_paused() ends the session
+// later. If a call was reconnecting, that call ends it. The thread that catches up ends a session
+// that it has reached.
 Result<> Link::pause() {
     RPMEM_TRY(alone_->pause());
     if (state_ == State::paused)
@@ -91,7 +92,7 @@ void Link::cut_paused() {
     if (!std::exchange(must_cut_, false))
         return;
     const auto left = current_;
-    lock.unlock(); // to end a session takes time
+    lock.unlock(); // ending a session takes time
     left->cut();
 }
 

@@ -6,7 +6,7 @@
 //   connected      in_sync; if the session is lost and no call has found that yet: away, or failed
 //                  if the next call would fail for good
 //   reconnecting   away
-//   away           away, or failed after note_attempt() with IS_FINAL
+//   away           away, or failed if the target is not tried again
 //   catching_up    catching_up
 //   paused         paused
 //   failed         failed
@@ -18,7 +18,7 @@ namespace rpmem::initiator {
 namespace {
 
 // A shorter wait does not log in, because the attempt would usually be abandoned. A program that
-// waits for 100 ms again and again would make ten logins per second.
+// repeatedly waits for 100 ms would make ten logins per second.
 constexpr std::chrono::milliseconds min_login_time(1000);
 
 } // namespace
@@ -92,8 +92,8 @@ ReplicaReport Link::replica_report() {
     return report;
 }
 
-// Fails if the replica does not become in sync any more. The link then fails, too, if it has not
-// yet, so that every later call reports the same error.
+// Fails if the replica can no longer become in sync. Gives up on a final loss that no call has
+// found yet, so that every later call reports the same error.
 Result<bool> Link::is_in_sync(const IsEqual& is_equal) {
     const SyncState present = sync_state();
     if (present == SyncState::in_sync)
@@ -103,14 +103,14 @@ Result<bool> Link::is_in_sync(const IsEqual& is_equal) {
     if (auto loss = unnoticed_loss())
         give_up(std::move(*loss));
     Error error = why_not_in_sync().value();
-    // ETIMEDOUT says that the wait has ended and may be repeated. EBADMSG is what a call on an open
-    // pool never returns.
+    // ETIMEDOUT would mean that the wait may be repeated. Calls on an open pool never return
+    // EBADMSG.
     if (error.code == ETIMEDOUT || error.code == EBADMSG)
         error.code = ECONNRESET;
     return Failure(std::move(error));
 }
 
-// Without a result the connection stays lost, and the next call tries again.
+// If it does not succeed by END, the connection stays lost, and the next call tries again.
 void Link::replace_lost(std::unique_lock<std::mutex>& lock, Clock::time_point end) {
     const Error loss = unnoticed_loss().value();
     if (!may_replace(*current_, loss))

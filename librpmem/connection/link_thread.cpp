@@ -8,7 +8,7 @@
 
 namespace rpmem::initiator {
 
-// Pools that the program has not closed get no more heartbeats.
+// Runs at the end of the program. Pools that it has not closed get no heartbeats afterwards.
 LinkThread::~LinkThread() {
     std::unique_lock lock(shared_.mutex);
     shared_.links.clear();

@@ -6,7 +6,7 @@
 //
 //   connected -> lost       the channel or a lane has ended, or declare_lost() was called
 //   connected -> inherited  this process is a child of the process that opened the pool
-//   lost      -> inherited  likewise
+//   lost      -> inherited  the same
 #pragma once
 
 #include "common/base/io.hpp"

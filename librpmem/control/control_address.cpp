@@ -83,7 +83,7 @@ bool is_abandoned(const std::string& path) {
 }
 
 // A process that has just bound its socket does not listen yet. So a socket is only stale if its
-// process is gone as well.
+// process has ended, too.
 void remove_stale_sockets(const std::string& directory) {
     std::error_code error;
     std::size_t entries = 0;

@@ -19,7 +19,7 @@ namespace rpmem::initiator {
 // Fails with ENAMETOOLONG if PATH does not fit.
 [[nodiscard]] Result<sockaddr_un> control_address(const std::string& path);
 
-// Whether nothing listens at PATH, so that its program has ended.
+// Whether PATH is a socket at which nothing listens.
 [[nodiscard]] bool is_abandoned(const std::string& path);
 
 // Removes the sockets of processes that were killed.

@@ -32,7 +32,8 @@ Failure unreachable(const std::string& path, pid_t process, int code) {
                       process);
 }
 
-// The path comes from the memory of the program, so another process may have that socket.
+// The path comes from counters that the program has written, so another process may have that
+// socket.
 Result<> require_process(int socket, const std::string& path, pid_t process) {
     ucred peer{};
     socklen_t size = sizeof(peer);

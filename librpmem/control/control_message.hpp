@@ -25,18 +25,18 @@ struct ControlRequest {
 };
 
 struct ControlAnswer {
-    std::uint32_t code = 0; // an errno value; 0 if it was done
-    std::string text{};     // why not
+    std::uint32_t code = 0; // an errno value; 0 if the request was carried out
+    std::string text{};     // why it was not
 };
 
 inline constexpr std::size_t control_request_size = 536;
 inline constexpr std::size_t control_answer_size = 1040;
 
-// Texts that do not fit are cut.
+// Truncate texts that do not fit.
 [[nodiscard]] std::vector<std::byte> encode(const ControlRequest& request);
 [[nodiscard]] std::vector<std::byte> encode(const ControlAnswer& answer);
-// Fail with EPROTONOSUPPORT if the peer has another version of librpmem, and with EBADMSG if the
-// message is malformed.
+// Fail with EPROTONOSUPPORT if the message has another version, and with EBADMSG if it is
+// malformed.
 [[nodiscard]] Result<ControlRequest> decode_control_request(std::span<const std::byte> bytes);
 [[nodiscard]] Result<ControlAnswer> decode_control_answer(std::span<const std::byte> bytes);
 

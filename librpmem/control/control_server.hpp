@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket through which rpmemctl steers the pools of this process. It exists while a pool with
-// RPMEM_ON_LOSS=alone is open, and until the last pool is closed. Only this user and root may use
-// it, which the mode of the file and SO_PEERCRED ensure.
+// The socket through which rpmemctl steers the pools of this process. The first pool with
+// RPMEM_ON_LOSS=alone creates it, and it is removed when the last pool of the process is closed.
+// Only this user and root may use it, which the mode of the file and SO_PEERCRED ensure.
 //
-// It has no thread. LinkThread calls serve() once a second, so an answer takes up to a second.
+// The server has no thread. LinkThread calls serve() once a second, so an answer takes up to a
+// second.
 #pragma once
 
 #include "common/base/fork_listener.hpp"

@@ -13,8 +13,8 @@
 
 namespace rpmem::initiator {
 
-// All functions are thread-safe. A mark is always an atomic read-modify-write: a test of the bit
-// before it could see the bit that another thread is just clearing, and lose the mark.
+// All functions are thread-safe. mark() never tests a bit before it sets it. It could find a bit
+// that another thread clears right afterwards, and the mark would be lost.
 class BlockMap {
 public:
     BlockMap() = default;

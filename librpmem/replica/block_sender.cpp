@@ -61,7 +61,7 @@ private:
 
 } // namespace
 
-// Neighbours are neighbours in the copies, too, so they are sent as one range.
+// Adjacent blocks are also adjacent in copies(), so they are sent as one range.
 int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, std::size_t& sent) {
     std::array<CopiedRange, max_together> ranges{};
     std::size_t range_count = 0;

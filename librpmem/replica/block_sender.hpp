@@ -17,16 +17,16 @@ namespace rpmem::initiator {
 class BlockSender {
 public:
     // The target keeps the header of the pool, so the bytes before FIRST_WRITABLE are not sent. If
-    // it has none, send_first_page() sends the first page.
+    // the pool has no header, FIRST_WRITABLE is 0, and send_first_page() sends the first page.
     BlockSender(std::span<std::byte> memory, std::size_t first_writable)
         : memory_(memory), first_writable_(first_writable) {}
 
-    // Copies the block to PLACE in copies(), which is counted in blocks. Returns nothing and sets
-    // failure() if the block cannot be read.
+    // Copies BLOCK to block number PLACE of copies(). Returns an empty span and sets failure() if
+    // the block cannot be read.
     [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
     [[nodiscard]] std::byte* copies() const { return copies_.get(); }
     // Sends the first marked blocks at or after FROM, at most max_together, and waits until they
-    // are durable. Moves FROM behind them, and adds their number to SENT. Each mark is cleared
+    // are durable. Moves FROM past them, and adds their number to SENT. Each mark is cleared
     // before its block is read. If the blocks are not durable, they are marked again. Returns a
     // code of LANE. If it returns 0, check failure().
     [[nodiscard]] int send_next(FrameLane& lane, BlockMap& map, std::size_t& from,
@@ -40,7 +40,7 @@ public:
     // Releases copies() until the next copy().
     void release() { copies_.reset(); }
 
-    // Blocks in copies(): 1 MiB. To wait for each block alone would cost a round trip for each.
+    // Blocks in copies(): 1 MiB. Waiting for each block alone would cost a round trip for each.
     static constexpr std::size_t max_together = 16;
     static constexpr std::size_t first_page = 4096;
 

@@ -18,7 +18,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using wire::digest_block;
 
-// How often the statistics are told what the replica lacks. To count takes 1 ms for each 10 TiB.
+// Interval at which the statistics get what the replica lacks. Counting takes about 1 ms for each
+// TiB of the pool.
 constexpr std::chrono::seconds show_interval(1);
 
 // The join begins when the rest takes no longer than this at the rate of the last pass. Calls may
@@ -28,10 +29,10 @@ constexpr double max_rest = 0.025; // seconds
 // After so many passes that left no less than the pass before, calls are slowed down.
 constexpr unsigned max_not_shrunk = 3;
 
-// After so many answers in a row that the pool has a newer owner, the target has one.
+// The target may answer ESTALE for a moment. After so many consecutive ones it has a newer owner.
 constexpr unsigned min_stale_tries = 3;
 
-// A join that was ended by a call is tried again with twice the time.
+// The gate time doubles with each attempt to join, up to this.
 constexpr milliseconds max_gate_time(1000);
 
 constexpr microseconds min_call_pause(16);
@@ -170,7 +171,7 @@ void CatchUp::try_once() try {
     if (done)
         return;
     link_.drop_reached();
-    // The session knows best why it was lost.
+    // The session has the cause; DONE may have only its consequence.
     if (const auto loss = connection->monitor().reason(milliseconds(0)))
         done = Failure(*loss);
     if (!is_stopping())
@@ -181,7 +182,7 @@ void CatchUp::try_once() try {
     leave_session();
 }
 
-// CONNECTION is what stop() ends.
+// stop() ends CONNECTION.
 void CatchUp::use(std::shared_ptr<Connection> connection) {
     const std::lock_guard lock(mutex_);
     connection_ = std::move(connection);
@@ -199,8 +200,8 @@ void CatchUp::handle_failure(const Error& error) {
     leave_session();
     if (replica_.state() == ReplicaState::paused)
         return;
-    // The target also says ESTALE while another initiator has the pool that will be refused, and to
-    // a call of this program that still reconnects. So it has to say it again.
+    // The target also answers ESTALE while another initiator briefly has the pool and is then
+    // refused, and to a call of this program that still reconnects. So one such answer is not final.
     stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
     const auto next = Link::without_target(error);
     link_.note_attempt(error, next == Link::WithoutTarget::goes_on_for_ever);
@@ -258,7 +259,8 @@ void CatchUp::distrust_map(const char* why) {
     must_compare_ = true;
 }
 
-// Marks each block that differs. Block 0 is sent in any case, because its digest tells nothing.
+// Marks each block that differs. Block 0 is always sent: its first page is the header, which the
+// target keeps, or it is hidden, so its digest differs.
 Result<> CatchUp::compare(Connection& connection, FrameLane& lane) {
     BlockMap& map = replica_.map();
     const LocalData data = look_for_data(source_.memory(), settings_.connect_timeout);
@@ -305,7 +307,7 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
 }
 
 // The record of the target follows after the gate has opened, because it takes longer. Until then
-// it says that the replica is catching up, which is on the safe side.
+// it says that the replica is catching up, which is safe.
 Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameLane& lane) {
     replica_.set_gate_time(gate_time_);
     gate_time_ = std::min(2 * gate_time_, max_gate_time);
@@ -330,7 +332,7 @@ Result<bool> CatchUp::join(const std::shared_ptr<Connection>& connection, FrameL
     sender_.release();
     owes_record_ = true;
     store_record();
-    // At the level of the line that said that the program goes on without it.
+    // The same level as the line that reported the beginning of the absence.
     log_.error("{}: the replica is in sync again, after {} ms; {} were sent, and calls waited for "
                "at most {} ms",
                terms_.name, since(away_).count(), amount(sent_), waited.count());

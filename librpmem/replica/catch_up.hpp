@@ -31,7 +31,7 @@ public:
         std::size_t first_writable = 0;
         unsigned lane = 0; // the lane that the application does not have
         std::string name{};
-        KeptAttributes* kept = nullptr; // what the target gets before the join
+        KeptAttributes* kept = nullptr; // sent to the target before the join
     };
 
     // LINK and REPLICA must outlive it.
@@ -70,7 +70,7 @@ public:
     // In the next session, all of the replica is compared, because the marks do not tell what it
     // lacks.
     void compare_first() { must_compare_ = true; }
-    // For a pool that is closed while the replica is away.
+    // Logs that the pool is closed while the replica is away, and how much the replica lacks.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
     // the answer to a request, for at most RPMEM_PEER_TIMEOUT.
@@ -124,15 +124,15 @@ private:
     // Used by the thread only.
     std::chrono::milliseconds pause_{};
     unsigned tries_ = 0;
-    unsigned stale_tries_ = 0; // attempts in a row that the target has refused with ESTALE
+    unsigned stale_tries_ = 0; // consecutive attempts that the target has refused with ESTALE
     std::chrono::milliseconds gate_time_{}; // of the next join
     bool owes_record_ = false;     // the record of the target still says that it is catching up
     double rate_ = 0;              // bytes per second of the last pass
     std::uint64_t paced_rate_ = 0; // max_rate_ of the present pacing
-    std::size_t paced_from_ = 0;   // bytes of this pass that were sent before it
+    std::size_t paced_from_ = 0;   // bytes of this pass that were sent before the present pacing
     Clock::time_point paced_since_{};
-    std::size_t left_ = 0;     // blocks after the pass before
-    unsigned not_shrunk_ = 0;  // passes in a row after which no less was left
+    std::size_t left_ = 0;     // blocks that were left after the last pass
+    unsigned not_shrunk_ = 0;  // consecutive passes that did not reduce left_
     std::size_t sent_ = 0;     // blocks in this session
     Clock::time_point away_{}; // since when the replica is away
     Clock::time_point logged_{};

@@ -17,7 +17,7 @@ Result<> CatchUp::require_not_failed() const {
         terms_.name);
 }
 
-// For a session that catches up.
+// Fails if the session that catches up must end: the pool is being closed, or is paused.
 Result<> CatchUp::require_in_use() {
     if (is_stopping())
         return fail(ErrorClass::link_lost, ECANCELED, "the pool is closed");

@@ -16,8 +16,8 @@ namespace rpmem::initiator {
 // Blocks whose digests are requested together: 64 MiB of the pool.
 inline constexpr std::size_t compared_together = 1024;
 
-// Finds the holes of the files behind MEMORY. Returns nothing if that takes longer than TIME or is
-// not possible. Then all blocks are read.
+// Like find_local_data(), but if that fails or takes longer than TIME, the result has no blocks.
+// Then all blocks are read.
 [[nodiscard]] LocalData look_for_data(std::span<std::byte> memory, std::chrono::milliseconds time);
 
 struct ComparedMemory {
@@ -25,11 +25,12 @@ struct ComparedMemory {
     const LocalData& data;
 };
 
-// Compares the next blocks from COMPARED on, at most compared_together, by their digests, and marks
-// those that differ in DIFFERING. Sets OVERWRITES if such a block of the replica is not all zeros.
-// Adds the number of compared blocks to COMPARED. The target keeps the header
-// itself, so the digest of block 0 tells nothing. A store into a hole after look_for_data() must
-// have a call of its own. Returns a code of LANE. If it returns 0, check SENDER.failure().
+// Compares the blocks from number COMPARED on, at most compared_together, by their digests. Marks
+// those that differ in DIFFERING, and sets OVERWRITES if such a block of the replica is not all
+// zeros. Adds the number of compared blocks to COMPARED. Do not use it for block 0: the target writes the header in it, and may hide its first page, so its digest may
+// differ although all other bytes are equal. A store into a hole after look_for_data() is not
+// compared, so the program must pass it to a call. Returns a code of LANE. If it returns 0, check
+// SENDER.failure().
 [[nodiscard]] int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& ours,
                                std::size_t& compared, BlockMap& differing, bool& overwrites);
 

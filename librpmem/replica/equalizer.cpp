@@ -46,7 +46,8 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     set_state(State::pending);
 }
 
-// A pool of libpmemobj is whole: the library maps all of it. For other memory, the user says so.
+// A pool of libpmemobj is whole: the library maps all of it. With other memory, RPMEM_EQUALIZE=yes
+// states that.
 bool Equalizer::holds_whole_pool(const OpenedPool& pool, const Settings& settings) {
     const std::size_t first_bytes = std::min(memory_.size(), digest_block);
     if (is_readable(memory_.first(first_bytes)))
@@ -125,8 +126,9 @@ Result<> Equalizer::check_accepted() const {
                 target_.accepted_epoch, recorded_epoch_);
 }
 
-// With a proof, the record has the epoch of this session at once. If this process is killed before
-// its first write, the target takes the session for one that may have written.
+// With a proof, the record gets the epoch of this session at once. Otherwise the proof would be lost
+// if this process is killed before its first write, because the target takes the session for one
+// that may have written.
 void Equalizer::look_at_machine() {
     struct Found {
         std::vector<LocalFile> files;
@@ -140,7 +142,7 @@ void Equalizer::look_at_machine() {
     });
     if (!found) {
         missing_proof_ = record_problem_ = found.error().text;
-        has_record_ = true; // perhaps
+        has_record_ = true; // unknown, so assume one
         return;
     }
     files_ = std::move(found->files);
@@ -213,7 +215,7 @@ void Equalizer::look_for_fresh_replica() {
         missing_proof_.reset();
 }
 
-// The target keeps the header itself, so the digest of the first block differs always.
+// The target keeps the header itself, so the digest of the first block may always differ.
 int Equalizer::compare_first_block(FrameLane& lane) {
     const std::span<std::byte> copy = sender_.copy(0, 0);
     if (copy.empty())

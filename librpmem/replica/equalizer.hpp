@@ -59,17 +59,19 @@ public:
     // inconsistent, because it is catching up, or its initiator may have gone on without it.
     // RPMEM_EQUALIZE=no allows that.
     [[nodiscard]] Result<> may_open() const;
-    // While it is true, a call that writes has to compare() and finish() first, under the mutex.
+    // While this returns true, a call that writes must compare() and finish() first, under the
+    // mutex.
     [[nodiscard]] bool is_pending() const { return state_.load() == State::pending; }
-    // What became of calls that returned 0 in an earlier session, which went on without the replica
-    // or was catching up. missing: this session does not send them. Thread-safe.
+    // Whether the replica has the calls that returned 0 in an earlier session, which could go on
+    // without it or was catching up. pending: the first write decides. missing: it may lack them,
+    // and this session does not send them. Thread-safe.
     enum class EarlierCalls { present, pending, missing };
     [[nodiscard]] EarlierCalls earlier_calls() const;
     [[nodiscard]] std::mutex& mutex() { return mutex_; }
     [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
-    // Whether the replica may be behind, or this memory may be that of another pool: a program that
-    // goes on alone sends whole blocks later.
+    // Whether the replica may be behind, or is_unknown_source_. A program that goes on alone later
+    // sends whole blocks, also bytes that no call of this session has named.
     [[nodiscard]] bool must_compare() const {
         return target_.behind_since != 0 || is_catching_up() || is_unknown_source_;
     }
@@ -94,16 +96,17 @@ public:
     // Sends the differing blocks. Returns like compare(). The target's record must say that the
     // replica catches up.
     [[nodiscard]] int send(FrameLane& lane);
-    // The replica is equal now, if it was not before, or stays as it is. Stores the record of this
-    // machine and logs the result.
+    // Ends the comparison: the replica is equal now, or it differs and is left as it is. Stores or
+    // erases the record of this machine, and logs the result.
     void finish();
-    // Whether the program may go on without the replica (RPMEM_ON_LOSS=alone): a later session has
-    // to know that the replica lacks calls, and be able to prove that its memory has them. Logs why
-    // not. Call it before the first write, and after finish().
+    // Whether the program may go on without the replica (RPMEM_ON_LOSS=alone). That needs a later
+    // session that knows that the replica lacks calls, and can prove that its memory has them. Logs
+    // why not. Call it before the first write, and again after finish().
     [[nodiscard]] bool allows_alone() const;
     void log_not_alone(const std::string& why) const;
 
-    // Stores ATTRIBUTES in the record of this machine, durably, or removes those that are there.
+    // Stores ATTRIBUTES in the record of this machine, durably. Without ATTRIBUTES, removes those
+    // that are there.
     // Fails if this machine has no record of this session.
     [[nodiscard]] Result<> keep(const std::optional<rpmem_pool_attr>& attributes);
     // Returns the attributes that an earlier session has kept. Returns nothing if nothing proves

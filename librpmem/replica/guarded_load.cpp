@@ -23,9 +23,9 @@ struct Load {
     sigjmp_buf back{};
 };
 
-// The load of a thread. thread_local would not do: its first access in a thread allocates memory,
-// which a signal handler must not. In the static TLS block, which does not, a library that is
-// loaded by dlopen(3) has no room.
+// The load of a thread. A thread_local variable cannot replace it: its first access in a thread
+// allocates memory, which a signal handler must not do. A variable of the initial-exec model does
+// not allocate, but then dlopen(3) of the library can fail for lack of static TLS.
 struct Slot {
     std::atomic<pid_t> thread = 0; // 0 if the slot is free
     Load* load = nullptr;          // only for this thread
@@ -77,7 +77,7 @@ struct Former {
     void set(const struct sigaction& next) {
         action = next;
         handler = next.sa_handler;
-        detailed_handler = next.sa_sigaction; // the same place
+        detailed_handler = next.sa_sigaction; // a union with sa_handler
         flags = next.sa_flags;
     }
 };
@@ -137,8 +137,8 @@ bool are_same(const struct sigaction& one, const struct sigaction& other) {
            (one.sa_flags & ~by_libc) == (other.sa_flags & ~by_libc);
 }
 
-// The application may set a handler at any moment. So the action that a call replaces is the one
-// that counts, and not an earlier look.
+// The application may set a handler between the two calls of sigaction(2). So the action that the
+// second one has replaced is kept, and not the one that the first one has found.
 void install(int number, Former& former) {
     struct sigaction found {};
     ::sigaction(number, nullptr, &found);

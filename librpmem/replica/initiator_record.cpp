@@ -48,7 +48,7 @@ bool decode_file(std::string_view rest, LocalFile& file) {
     return rest.empty();
 }
 
-// Decodes the line LINE, of which NAME is the first word.
+// Decodes a line. NAME is its first word, and REST the rest.
 bool decode_line(std::string_view name, std::string_view rest, InitiatorRecord& record) {
     if (name == "pool")
         return decode_hex(rest, record.pool);
@@ -82,8 +82,9 @@ Result<> sync_directory(const std::string& path) {
     return {};
 }
 
-// Also makes missing parents, for this user alone whatever the umask of the program is, as the XDG
-// Base Directory Specification wants it. rpmemd refuses a directory that others may change.
+// Also creates missing parents. The XDG Base Directory Specification demands mode 0700. With the
+// umask 002 of some systems, the group could otherwise write to ~/.local/state, and rpmemd refuses
+// a state-dir below such a directory.
 Result<> make_directory(const std::string& path) {
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1))

@@ -21,7 +21,7 @@ namespace rpmem::initiator {
 
 struct InitiatorRecord {
     std::array<std::byte, 16> pool{}; // the identity that the target has given to the pool
-    std::uint64_t epoch = 0;          // of the claim of the last session that wrote
+    std::uint64_t epoch = 0;          // epoch of the last claim whose session wrote
     // Epoch of the last claim with a proof, possibly of a session that did not write.
     std::uint64_t opened_epoch = 0;
     std::vector<LocalFile> files; // the files behind the memory when the session began to write
@@ -36,8 +36,8 @@ struct InitiatorRecord {
 inline constexpr std::size_t max_record_size = std::size_t{256} * 1024;
 
 [[nodiscard]] std::string encode(const InitiatorRecord& record);
-// Accepts any bytes. Fails with EBADMSG if TEXT is no record, and with ENOTSUP if a later version
-// wrote it.
+// Accepts any bytes. Fails with EBADMSG if TEXT is not a record, and with ENOTSUP if a later
+// version wrote it.
 [[nodiscard]] Result<InitiatorRecord> decode_initiator_record(std::string_view text);
 
 // A value type: a path. The functions may block as long as the file system does.

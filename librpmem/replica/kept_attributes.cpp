@@ -19,7 +19,7 @@ Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send
     return {};
 }
 
-// Afterwards nothing is kept, unless this fails.
+// Removes the kept attributes, unless this fails.
 Result<> KeptAttributes::send_kept(const Send& send) {
     if (!kept_)
         return {};
@@ -50,7 +50,7 @@ Result<std::optional<rpmem_pool_attr>> KeptAttributes::send_earlier(const Send& 
     return accepted;
 }
 
-// If the record cannot be written, it still has the attributes, and later ones replace them.
+// If the record cannot be written, the attributes stay kept, and the next join sends them again.
 void KeptAttributes::forget() {
     if (kept_ && equalizer_.keep(std::nullopt))
         kept_.reset();

@@ -28,8 +28,8 @@ public:
     // Sends what is kept, then calls JOIN. No set() comes between them. Attributes that the target
     // refuses (EINVAL) are logged and dropped. Otherwise the replica would never be in sync again.
     [[nodiscard]] Result<bool> join(const Send& send, const std::function<Result<bool>()>& join);
-    // Sends what an earlier session has kept, likewise. Returns what the target has set, or
-    // nothing.
+    // Sends the attributes that an earlier session has kept, if any. Returns them if the target has
+    // accepted them.
     [[nodiscard]] Result<std::optional<rpmem_pool_attr>> send_earlier(const Send& send);
 
 private:

@@ -11,8 +11,8 @@
 namespace rpmem::initiator {
 
 // memcpy(3) and send(2) do not guarantee the width of their loads. So the replica could receive
-// half of a word, which an eviction from the cache of the processor never writes. SOURCE begins at
-// a word. The bytes after its last whole word are loaded one by one.
+// half of a word, which an eviction from the cache of the processor never writes. SOURCE is
+// aligned to words. The bytes after its last whole word are loaded one by one.
 inline void load_words(std::byte* destination, std::span<std::byte> source) {
     constexpr std::size_t word_size = sizeof(std::uint64_t);
     std::size_t done = 0;

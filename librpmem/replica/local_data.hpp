@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which blocks of the pool's memory are holes of the files behind it. A comparison need not read
-// them.
+// Finds the blocks of the pool's memory that are holes of the files behind it. A comparison need
+// not read them.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -23,11 +23,11 @@ struct LocalData {
     void drop(std::span<std::byte> memory) const;
 };
 
-// Fails if the kernel or a filter of system calls does not allow to look at the files.
+// Fails if the kernel or a filter of system calls does not allow this process to examine the files.
 //
-// Call it in a thread that ends then: afterwards the thread has no descriptors. In the table of the
-// process, closing a descriptor of a file would release the locks that the program holds on the
-// file by fcntl(2).
+// Call it in a thread that ends afterwards, because it gives the thread a descriptor table of its
+// own, without the descriptors of the process. In the table of the process, closing a descriptor of
+// a file would release the locks that the program holds on the file by fcntl(2).
 [[nodiscard]] Result<LocalData> find_local_data(std::span<std::byte> memory);
 
 } // namespace rpmem::initiator

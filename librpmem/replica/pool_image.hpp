@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells from the first bytes of the pool's memory whether it holds a whole pool of libpmemobj, and
-// which runs of the program it has seen.
+// Finds out from the first bytes of the pool's memory whether it holds a whole pool of libpmemobj,
+// and which run of the program has opened it last.
 #pragma once
 
 #include <librpmem.h>
@@ -24,8 +24,8 @@ struct PoolImage {
 // Debian 13, like the offsets of tools/compare/pmemobj_layout.hpp.
 inline constexpr std::size_t place_of_run_id = 6152;
 
-// Returns nothing unless MEMORY begins with a header of libpmemobj whose checksum is right and
-// whose layout has major version 6. The caller has checked that the memory can be read.
+// Returns nothing unless MEMORY begins with a header of libpmemobj with a valid checksum and
+// major version 6 of the layout. The caller has checked that the memory can be read.
 [[nodiscard]] std::optional<PoolImage> pool_image(std::span<const std::byte> memory);
 
 } // namespace rpmem::initiator

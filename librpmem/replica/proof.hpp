@@ -14,14 +14,14 @@
 
 namespace rpmem::initiator {
 
-// Whether both name the same files in the same order, whenever they were modified.
+// Whether both name the same files in the same order. The mtimes may differ.
 [[nodiscard]] bool are_same_files(const std::vector<LocalFile>& left,
                                   const std::vector<LocalFile>& right);
 
-// Returns why there is no proof, or nothing if there is one: RECORD was made by the last session
-// that wrote to the pool of TARGET, from the same FILES as now, and none of them was modified last
-// before that. A copy restored by cp -p or rsync -t has an earlier mtime. Restoring by rename makes
-// another inode.
+// Returns why there is no proof, or nothing if there is one. RECORD proves it if the last session
+// that wrote to the pool of TARGET has made it, if it names the present FILES, and if none of them
+// has an earlier mtime than in RECORD. A backup that is restored by cp -p or rsync -t has an
+// earlier mtime. One that is restored by rename has another inode.
 [[nodiscard]] std::optional<std::string> missing_proof(const wire::PoolState& target,
                                                        const std::optional<InitiatorRecord>& record,
                                                        const std::vector<LocalFile>& files);

@@ -11,9 +11,9 @@
 
 namespace rpmem::initiator {
 
-// Bytes are counted in windows of at least a second. A full window gives the rate until the next
-// one is full, so that the rate does not jump with each batch. A window without an end is one in
-// which sending stalls, and its rate falls. Thread-safe.
+// Bytes are counted in windows of at least a second. The rate of a full window is reported for the
+// next second, so that it does not jump with each batch. If the next window is not full by then,
+// sending has stalled, and its average is reported, which falls. Thread-safe.
 class RateMeter {
 public:
     using Clock = std::chrono::steady_clock;

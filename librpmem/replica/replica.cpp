@@ -10,7 +10,8 @@ namespace rpmem::initiator {
 bool Replica::change(ReplicaState from, ReplicaState next) {
     if (!state_.compare_exchange_strong(from, next))
         return false;
-    const std::lock_guard lock(mutex_); // a call between its look at the state and its wait
+    // A call that has read the state and does not wait yet must not miss the notification.
+    const std::lock_guard lock(mutex_);
     joined_.notify_all();
     return true;
 }
@@ -35,9 +36,9 @@ bool Replica::mark(unsigned lane, const PoolRange& own, std::vector<PoolRange>& 
     return true;
 }
 
-// Each iteration after the first has waited for a join for at most gate_time(), and has ended it if
-// it took longer. There is another one only if the thread has made a pass and begins the next join
-// before this call looks at the state.
+// Each iteration waits for a join for at most gate_time(), and ends a join that takes longer. There
+// is another iteration only if the thread that catches up has made a pass and begins the next join
+// before this call reads the state.
 bool Replica::begin_mark(Lane& lane) {
     while (true) {
         lane.is_marking.store(true);

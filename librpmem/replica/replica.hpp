@@ -13,12 +13,12 @@
 //   any          | paused       | an operator has paused it (rpmemctl pause)
 //   paused       | away         | the operator has resumed it
 //   any          | failed       | the medium of the target has failed, or this memory is unreadable
-//   any          | stale        | the target has refused the session for ever (ESTALE)
+//   any          | stale        | the target has a newer owner (ESTALE), or an internal error
 //
-// In away, catching_up, joining, paused and failed, calls do not send. They mark the blocks that
-// they would have made durable. A mark and the join exclude each other without a lock: a call first
-// stores that it is marking, and then loads the state. A join first stores the state, and then
-// loads whether a call is marking. One of both sees the other.
+// In away, catching_up, paused and failed, calls do not send. They mark the blocks that they would
+// have made durable. In joining they wait first. A mark and the join exclude each other without a
+// lock: a call first stores that it is marking, and then loads the state. A join first stores the
+// state, and then loads whether a call is marking. So at least one of them sees the other.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -39,7 +39,7 @@ enum class ReplicaState { in_sync, away, catching_up, joining, paused, failed, s
 
 class Replica {
 public:
-    // Calls wait at most gate_time() for a join: 50 ms, unless the link is slower.
+    // Calls wait at most gate_time() for a join: 50 ms, and longer after an attempt that failed.
     static constexpr std::chrono::milliseconds min_gate_time{50};
     [[nodiscard]] std::chrono::milliseconds gate_time() const { return gate_time_; }
     void set_gate_time(std::chrono::milliseconds time) { gate_time_ = time; }
@@ -60,13 +60,14 @@ public:
     void leave_to(ReplicaState next);
 
     // Marks the blocks of OWN, unless it is empty, and of RANGES, and clears RANGES. Returns false,
-    // and marks nothing, if the calls must send again. One thread at a time may use LANE.
+    // and marks nothing, if calls must send their ranges, because the replica has joined or is
+    // stale. One thread at a time may use LANE.
     [[nodiscard]] bool mark(unsigned lane, const PoolRange& own, std::vector<PoolRange>& ranges);
     // Changes catching_up to joining. Returns false, and changes it back, if a call is still
     // marking after TIME: its thread may have been stopped.
     [[nodiscard]] bool close_gate(std::chrono::milliseconds time);
-    // Each call that marks a clean block waits so long afterwards, so that the program does not
-    // write faster than the link. 0: it does not wait.
+    // Each call that marks a clean block then waits for TIME, so that the program does not write
+    // faster than the link. 0: no wait.
     void slow_down(std::chrono::microseconds time) { pause_ = time; }
     [[nodiscard]] std::chrono::microseconds pause() const { return pause_; }
 

@@ -15,7 +15,8 @@
 
 namespace rpmem::initiator {
 
-// Runs FUNCTION, which owns what it uses, for at most TIME.
+// Like call_within(), but returns the result of FUNCTION. FUNCTION must own everything it uses,
+// because it continues in the background after TIME.
 template <typename Function>
 std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function function) {
     auto result = std::make_shared<std::optional<std::invoke_result_t<Function>>>();
@@ -23,7 +24,7 @@ std::invoke_result_t<Function> within(std::chrono::milliseconds time, Function f
         try {
             *result = function();
         } catch (const std::exception&) {
-            // Without memory there is no result.
+            // No memory is left, so there is no result.
         }
     }));
     if (!*result)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The actions accept and take: an operator of this machine decides that this copy of a pool is the
 // right one. Both give it a new epoch that belongs to no initiator. Then the former initiator can
-// neither resume its session nor send what its memory has. take also ends its session, and makes
-// the pool one that libpmemobj opens on this machine.
+// neither resume its session nor send what its memory has. accept does nothing if the record shows
+// that the pool lacks nothing. take also ends the session, and makes the pool one that libpmemobj
+// opens on this machine.
 //
 // A take can be repeated after a crash at any step: sessions end first, then the record changes,
 // and last the headers.
@@ -85,8 +86,8 @@ Result<Pool> open_when_free(ActionContext& context, const std::string& name) {
     return pool;
 }
 
-// Makes the only replica its own neighbour, as in a pool that libpmemobj has created without
-// others. Returns whether the headers were changed.
+// Makes the replica its own neighbour, as in a pool that libpmemobj has created without other
+// replicas. Returns whether the headers were changed.
 Result<bool> separate(Pool& pool) {
     if (!pool.has_headers())
         return false;
@@ -132,7 +133,7 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
     const StateDirectory* const state = context.state ? &*context.state : nullptr;
     RPMEM_ASSIGN(const auto before, find_record(facts, state));
     if (before)
-        RPMEM_TRY(check_losses(request, *before)); // before a session is ended for nothing
+        RPMEM_TRY(check_losses(request, *before)); // before any session is ended
     RPMEM_ASSIGN(json ended, end_sessions(context, request));
     RPMEM_ASSIGN(auto opened, open_when_free(context, request.name).and_then([&](Pool found) {
         return read_record(context, std::move(found));
@@ -147,7 +148,7 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
         record->headers = {}; // they are about to change
         RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
         report.update(members);
-    } else { // only clients of protocol 0.1 had it, which cannot resume a session
+    } else { // only clients of protocol 0.1 have written to it, and they cannot resume a session
         report.update(marks_of(PoolRecord{.closed = true}));
         report.update(claim_members(PoolRecord{}));
     }

@@ -32,7 +32,8 @@ public:
     // with </dev/null, its end means nothing and is ignored.
     Caller(int in, int out);
 
-    // Returns whether ssh has ended, so that nobody reads the document. Does not block.
+    // Returns whether the client's ssh has ended, so that nobody reads the document. Does not
+    // block.
     [[nodiscard]] bool is_gone() const;
 
 private:

@@ -2,8 +2,9 @@
 // The action mark-equal clears the marks that a pool may be behind, and that it is catching up.
 // rpmemctl requests it after it has compared the pool with its source and has copied the
 // differences. The claim in the request shows whether a session has opened the pool for writing
-// since then. That an operator has accepted the pool stays in the record, unless the request says
-// otherwise: the former program must not write to it, whoever has made the pool equal to what.
+// since then. The epoch of an accept stays in the record, unless the request says otherwise. It
+// bars the former program from writing to the pool, also after the pool was made equal to another
+// source.
 #include "rpmemd/actions/opened_record.hpp"
 
 #include <nlohmann/json.hpp>

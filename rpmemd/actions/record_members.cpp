@@ -45,7 +45,8 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
     members["behind_since"] = behind_since(known, in_use);
     if (known.catching_up_since != 0)
         members["catching_up_since"] = known.catching_up_since;
-    // While the program runs, or after it has closed the pool, nothing is missing that it knows of.
+    // A pool that is in use or was closed lacks no acknowledged write, or catching_up_since says
+    // so.
     if (known.alone_since != 0 && !members["behind_since"].is_null())
         members["alone_since"] = known.alone_since;
     if (known.accepted_epoch != 0)

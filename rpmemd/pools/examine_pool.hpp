@@ -37,12 +37,12 @@ struct PoolFacts {
     HeaderLayout headers = HeaderLayout::every_part;
     std::vector<PartFacts> parts{};
     std::uint64_t size = 0;                   // usable bytes; 0 if a part is missing or too small
-    std::optional<PoolHeader> header{};       // header of the first part, if it is valid
+    std::optional<PoolHeader> header{};       // of the first part, if it is valid or hidden
     std::optional<PartIdentity> first_part{}; // if the first part can be opened
     // The attribute of the first part, see PoolAttribute::read().
     Result<std::optional<std::string>> attribute = std::nullopt;
-    // Why the header of the first part is invalid. Empty if it is valid, or if there is no header
-    // page.
+    // Why the header of the first part is invalid. Empty if it is valid or hidden, or if there is
+    // no header page.
     std::string header_problem{};
 };
 

@@ -19,7 +19,7 @@ Result<FirstPageFile> open_saved(const PoolOptions& options, std::string_view na
                      : FirstPageFile::open(options.header_copies, pool_set, part);
 }
 
-// Returns whether PAGE, which the part has, is what a hidden page leaves there.
+// Returns whether the page of the part is hidden. PAGE is what the part has now.
 bool is_hidden_by(const SavedPage& saved, const PoolHeader& page, bool has_header) {
     if (!has_header && saved.state == SavedPage::State::hidden)
         return true; // the initiator may have sent any bytes since
@@ -95,8 +95,8 @@ Result<> write_header_of(const MappedPool& pool, const PartFile& part, std::size
 
 bool Pool::hides_first_page() const { return mapped_->is_hidden; }
 
-// The record says already that the pool is catching up. If this fails before the first zero is
-// written, the pool is usable, so the request succeeds.
+// The record already states that the pool is catching up. So if the page cannot be saved, the
+// request succeeds all the same, and the page stays visible.
 Result<> Pool::hide_first_page() {
     MappedPool& pool = *mapped_;
     if (!pool.first_page || (pool.is_hidden && has_headers()))
@@ -104,7 +104,7 @@ Result<> Pool::hide_first_page() {
     const PartFile& first = pool.parts.front();
     RPMEM_ASSIGN(const PoolHeader page,
                  has_headers() ? Result<PoolHeader>(pool.headers[0]) : first.read_header());
-    // A page of zeros may be hidden already. Then the saved one is what it was before.
+    // The saved page is already the one from before the zeros.
     if (pool.is_hidden && is_all_zero(page))
         return {};
     if (const auto saved = pool.first_page->save(SavedPage::State::zeroing, page); !saved) {

@@ -6,11 +6,14 @@
 //   hidden -> shown   Pool::show_first_page(), restore_first_page(): the page is written back, then
 //                     the saved one is discarded
 //
-// Meanwhile each change of the header goes to the saved page. The saved page is valid only between
-// these two, so a page that an interrupted change has left in the part shows what to do.
+// While the page is hidden, a change of the header changes only the saved page. After a step that
+// was interrupted, the page in the part is compared with the saved one. If it is a remainder of the
+// saved page (see is_remainder()) and differs from it, it is hidden. Otherwise the saved page is
+// discarded.
 //
-// In a pool without headers the page has bytes of the application. The initiator sends it after all
-// other bytes, so what the part has is never replaced, except by restore_first_page().
+// In a pool without headers the page has bytes of the application, which the initiator sends after
+// all other bytes. So show_first_page() leaves the page in the part as it is. Only
+// restore_first_page() writes the saved page back.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -34,17 +37,17 @@ void open_first_page(const PoolOptions& options, const PartFile& first, MappedPo
 // Finds out whether the page of POOL is hidden.
 Result<> look_at_first_page(MappedPool& pool, const PartFile& first);
 
-// Completes an interrupted change. Call it in a session that may write.
+// Completes a step that was interrupted. Call it in a session that may write.
 Result<> settle_first_page(MappedPool& pool, const PartFile& first);
 
-// Returns the header of part 0 of a pool of which only the options are known, if it is hidden.
+// Returns the saved header of part 0, if it is hidden. The pool need not be open.
 std::optional<PoolHeader> hidden_header(const PoolOptions& options, std::string_view pool_set,
                                         const PartFile& first);
 
-// Returns the header of part number INDEX, and the saved one if it is hidden.
+// Returns the header of part number INDEX, or the saved one if it is hidden.
 Result<PoolHeader> header_of(const MappedPool& pool, const PartFile& part, std::size_t index);
 
-// Writes the header of part number INDEX, durable on return. A hidden one stays hidden.
+// Writes the header of part number INDEX, durable on return. A hidden header stays hidden.
 Result<> write_header_of(const MappedPool& pool, const PartFile& part, std::size_t index,
                          SyncTracker* syncs = nullptr);
 

@@ -10,19 +10,18 @@
 namespace rpmem::target {
 
 // Returns the record that follows LAST. NEXT has the new claim, the parts and the headers.
-//   a later generation of the same claim  keeps id, epoch, since, failure and the marks
-//   the first session of an initiator     keeps id, failure and marks; the next epoch; sets
-//   behind_since,
-//                                         unless it is set, if LAST was not closed
-//   a session that creates the pool       a new id and the next epoch, the rest cleared
+//   a later generation of the same claim  keeps id, epoch, since, failure and marks
+//   another session                       keeps id, failure and marks; has the next epoch; sets
+//                                         behind_since if LAST was not closed and it is not set
+//   a session that creates the pool       has a new id and the next epoch; clears the rest
 [[nodiscard]] Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next,
                                         bool goes_on, bool created);
 
 // See wire::ReplicaState.
 enum class ReplicaState { in_sync, catching_up, may_go_alone };
 
-// Returns RECORD after a change to STATE. MAY_GO_ALONE: the initiator of this session may leave the
-// replica behind again later.
+// Returns RECORD after a change to STATE. MAY_GO_ALONE: the initiator of this session may still go
+// on without the replica, so in_sync keeps alone_since.
 [[nodiscard]] PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone);
 
 // Returns RECORD after an operator has accepted the pool as it is: a new epoch that belongs to no

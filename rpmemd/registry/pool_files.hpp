@@ -33,7 +33,7 @@ inline constexpr std::chrono::hours closed_record_life(24);
 [[nodiscard]] std::vector<std::string> pool_file_names(const StateDirectory& directory);
 
 // Removes the files of pools that were closed and not used for closed_record_life, unless the
-// record has a failure, behind_since or catching_up_since.
+// record has a failure, behind_since, or a field of has_states().
 void remove_old_pool_files(const StateDirectory& directory);
 
 } // namespace rpmem::target

@@ -70,9 +70,9 @@ Result<> PoolRecordPlace::write_file(const PoolRecord& record) {
         RPMEM_ASSIGN(file_, make_pool_file(*directory_, name));
     }
     RPMEM_TRY(file_->write(record));
-    // The other slot has the record of before. While it has a format that an older version does not
-    // know, that version refuses the whole file. A failure is not reported, because RECORD is
-    // durable.
+    // The other slot has the previous record. If that has a format which an older version does not
+    // know, the older version refuses the whole file. So the other slot is overwritten, too. A
+    // failure is not reported, because RECORD is durable.
     const bool had_states = std::exchange(has_states_, has_states(record));
     if (had_states && !has_states_)
         static_cast<void>(file_->write(record));

@@ -73,7 +73,7 @@ public:
         if (const json* found = find(name, &json::is_number_unsigned))
             value = found->get<std::uint64_t>();
     }
-    // For a field that an older version does not write.
+    // Reads a field that an older version does not write.
     void optional_field(const char* name, auto& value) {
         if (object_.contains(name))
             field(name, value);

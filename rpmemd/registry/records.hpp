@@ -72,12 +72,12 @@ struct PoolRecord {
     // Epoch of the last claim that may have changed the pool. A claim counts as one until its
     // session is closed without a write, such as one of `pmempool info`.
     std::uint64_t written_epoch = 0;
-    // Start of the transfer of blocks in any order, which makes the replica inconsistent until it
+    // Start of a transfer of blocks in any order. The replica is inconsistent until the transfer
     // ends. 0 if there is none.
     std::int64_t catching_up_since = 0;
-    // Start of the first claim whose initiator could go on without this replica, if that claim was
-    // not closed, or has not ended yet, and the replica was not made equal since. 0 if there is
-    // none.
+    // Start of the first claim whose initiator could go on without this replica. Cleared when a
+    // claim is closed and the replica lacks nothing, or when it was made equal or was accepted. 0
+    // if there is none.
     std::int64_t alone_since = 0;
     // Epoch that an operator of this machine made by accepting this copy as it was. An initiator
     // whose last claim is older has other bytes. 0 if there is none.
@@ -91,10 +91,11 @@ struct PoolRecord {
     return record.catching_up_since != 0 || record.alone_since != 0 || record.accepted_epoch != 0;
 }
 
-// Tells the claim of RECORD from every other one on any pool: "ID-EPOCH-GENERATION".
+// Returns a text that identifies the claim of RECORD among all claims on all pools:
+// "ID-EPOCH-GENERATION".
 [[nodiscard]] std::string claim_text(const PoolRecord& record);
 
-// Limits in bytes. The room for attributes is small, see pools/pool_attribute.hpp.
+// Limits in bytes. The room for attributes is small, see rpmemd/pools/files/pool_attribute.hpp.
 inline constexpr std::size_t max_claim_text = 64;
 inline constexpr std::size_t max_failure_text = 128;
 

@@ -54,7 +54,8 @@ std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
 
-// For a pool that its program has to make equal. rpmemd does not remove it for pmempool.
+// The advice for a pool that its program has to make equal. rpmem_remove() does not remove it, see
+// check_removal().
 constexpr const char* how_to_end_marks =
     "run that program again, make the pool equal to its source with rpmemctl push, accept this "
     "copy "
@@ -247,7 +248,7 @@ Result<> Registration::adopt(const PoolUse& use, bool knows_states) {
             log_.warning("pool {}: its file system has no user attributes, so the record of its "
                          "writer is in state-dir: no other user and no other state-dir sees it",
                          pool_name_);
-        // An initiator that knows the state reports it with what it does about it.
+        // An initiator that knows the state reports it itself, with what it does about it.
         if (!goes_on && !use.created)
             warn_if_behind(last_, !knows_states);
     }

@@ -5,7 +5,7 @@
 //   outside  -> listed    enter(): the session has a file in state-dir, locked until it exits
 //   outside  -> unlisted  enter(): state-dir cannot be used; the session is served without a file
 //   listed   -> holding   adopt(): the record of the pool contains the claim
-//   unlisted -> holding   likewise
+//   unlisted -> holding   the same
 //   holding  -> closed    closed(): the pool was closed cleanly; otherwise the next session warns
 //   holding  -> closed    medium_failed(): the next session also reports the failure
 #pragma once
@@ -93,8 +93,8 @@ public:
     // the claim cannot be stored, and with ESTALE if a session that resumes does not find the pool
     // as the earlier generation left it. A session that only reads stores nothing. It logs and
     // ignores a record that it cannot read.
-    // Unless KNOWS_STATES, the initiator cannot make the replica equal. Then a pool is refused with
-    // ESTALE that is catching up, or whose initiator may have gone on without it.
+    // Unless KNOWS_STATES, the initiator cannot make the replica equal. Then a pool that is
+    // catching up, or whose initiator may have gone on without it, is refused with ESTALE.
     Result<> adopt(const PoolUse& use, bool knows_states);
     // Call them before and after a change of the headers.
     void before_change();
@@ -118,11 +118,11 @@ public:
     // Returns a descriptor of state-dir, or -1 if it cannot be used.
     [[nodiscard]] int directory() const { return directory_ ? directory_->fd() : -1; }
 
-    // A message from the initiator has arrived.
+    // Call it when a message from the initiator has arrived.
     void seen();
 
-    // Returns the record that a session that only reads has found, with the parts of now; an empty
-    // one if the pool has none. Returns nothing if the record could not be read.
+    // Returns the record that a session that only reads has found, but with the present parts.
+    // Returns an empty record if the pool has none, and nothing if it could not be read.
     [[nodiscard]] const std::optional<PoolRecord>& found_record() const { return found_record_; }
 
     // Returns the record of the pool with the claim of this session, and the epoch of the last
@@ -145,7 +145,7 @@ private:
     [[nodiscard]] Result<> compare(const PoolRecord& now) const;
     Result<> claim(bool goes_on, bool created, bool knows_states);
     void look();
-    // NOTIFIES: also by a notice to the initiator.
+    // NOTIFIES: also sends the warning to the initiator.
     void warn_if_behind(const std::optional<PoolRecord>& record, bool notifies);
     void list(const PoolUse& use);
     void save();

@@ -146,7 +146,8 @@ Result<> Session::record(const PoolRequest& request) {
     // A client of protocol 0.1 does not know the status of ESTALE.
     if (!adopted && adopted.error().code == ESTALE && !agreement_.lane_frames)
         adopted.error().code = EINVAL;
-    // An administrator may have removed a record that could not be read.
+    // A hidden page without a record that states catching up would stay hidden for ever. An
+    // administrator may have removed a record that could not be read.
     const auto now = registration_.pool_state();
     return adopted && now && now->catching_up_since == 0 ? pool_->restore_first_page() : adopted;
 }

@@ -89,7 +89,7 @@ public:
     // bytes of REQUEST and RESPONSE.
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
     Result<> set_attributes(const rpmem_pool_attr& attributes);
-    // The initiator has drained its lanes, so everything that it means is durable.
+    // Before in_sync, the initiator must have drained its lanes, so that all bytes are durable.
     Result<> set_replica_state(wire::ReplicaState state);
     Result<> close(bool remove);
 
@@ -98,7 +98,7 @@ public:
     // not agreed on it, or the record is unknown.
     [[nodiscard]] wire::Bytes report_on_pool() const;
 
-    // A message from the initiator has arrived.
+    // Call it when a message from the initiator has arrived.
     void seen() { registration_.seen(); }
     // Returns the notices for the initiator since the last call.
     [[nodiscard]] std::vector<std::string> take_notices() { return registration_.take_notices(); }

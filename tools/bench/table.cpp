@@ -109,8 +109,8 @@ public:
 
 private:
     void add(const Line& line, Json row) {
-        // Both rows, with TLS and without, were measured in turn with raw TCP, so their multiples
-        // of it can be compared.
+        // Each row was measured in alternation with raw TCP, and is a multiple of it. So the row
+        // with TLS can be compared with the one without.
         if (line.figure == "times_plain" && plain_ > 0)
             row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
         else if (line.row == plain_row)

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20; // bytes that are hashed at once
 constexpr std::uint64_t max_chunks = 65536;
-// rpmemd chooses up to 16384 chunks of at least 1 MiB. A chunk may have at most 1 / min_chunks of
-// the pool, or default_chunk if that is more, and no pool may be larger than a process could map.
-// Otherwise a hostile target could make this program hash zeros for years.
+// Limits on the answer of a hostile target, which could otherwise make this program hash zeros for
+// years. A chunk has at most 1 / min_chunks of the pool, or default_chunk if that is more. A pool
+// is at most as large as a process could map. rpmemd chooses up to 16384 chunks of at least 1 MiB.
 constexpr std::uint64_t min_chunks = 1024;
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_pool_size = std::uint64_t{1} << 47;

@@ -11,7 +11,7 @@ namespace rpmem::ctl {
 // Maximum levels of objects and lists. A report has 5. Printing and copying recurse once per level.
 inline constexpr int max_answer_depth = 32;
 
-// Returns a discarded value, which is no object, if TEXT is not JSON or is nested deeper than
+// Returns a discarded value, which is not an object, if TEXT is not JSON or is nested deeper than
 // max_answer_depth.
 [[nodiscard]] nlohmann::json parse_answer(std::string_view text);
 

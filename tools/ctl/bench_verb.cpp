@@ -17,8 +17,8 @@ namespace rpmem::ctl {
 namespace {
 
 constexpr const char* program = "rpmem-bench";
-constexpr std::uint64_t bench_pool_size = std::uint64_t{128}
-                                          << 20; // more than the sizes below need
+// More than --sizes below needs.
+constexpr std::uint64_t bench_pool_size = std::uint64_t{128} << 20;
 
 // Returns the path of rpmem-bench beside this program, or else its name for a search in PATH.
 std::string bench_program() {

@@ -24,9 +24,9 @@ namespace {
 using initiator::LinkState;
 using initiator::PoolSnapshot;
 
-// Maximum number of memory files of one user that stay open between two rounds. If the program of a
-// pool beyond it ends, the state of the pool in the last round counts as its final state. Without
-// the limit, a user could exhaust the descriptors of root.
+// Maximum number of memory files of one user that stay open between two rounds. The file of any
+// other pool is closed. When its program ends, its state in the last round counts as the final one.
+// Without the limit, a user could exhaust the descriptors of root.
 constexpr std::ptrdiff_t max_files_of_user = 128;
 // The limit for all users together, below the default limit of 1024 descriptors.
 constexpr std::ptrdiff_t max_files = 512;

@@ -36,8 +36,8 @@ Result<PoolSession> PoolSession::open(const std::string& target, const std::stri
     if (memory == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes", length);
     std::unique_ptr<std::byte, Unmap> mapped(static_cast<std::byte*>(memory), {length});
-    // The caller has compared, and decides what is sent. Without the target it has to fail. The
-    // library reads both variables at its first use.
+    // The caller has compared, and decides what is sent. If the target is away, rpmemctl must fail.
+    // The library reads both variables at its first use.
     for (const auto& [name, value] : {std::pair("RPMEM_EQUALIZE", "no"), {"RPMEM_ON_LOSS", "fail"}})
         if (::setenv(name, value, 1) != 0)
             return fail_errno(ErrorClass::resource_limit, errno, "cannot set {}", name);

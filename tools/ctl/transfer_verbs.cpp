@@ -162,8 +162,8 @@ bool names_file_of(const initiator::InitiatorRecord& record, const LocalPool& lo
     });
 }
 
-// An operator has accepted the pool, and the record of this machine says that LOCAL belongs to an
-// earlier epoch. Now LOCAL is equal, so its program may write to the pool again.
+// Call it when LOCAL is equal to a pool that an operator has accepted. Erases the record of this
+// machine, which says that LOCAL belongs to an earlier epoch and so bars its program from the pool.
 Result<> admit_former_program(const Context& context, const LocalPool& local,
                               const PoolClaim& claim) {
     std::array<std::byte, 16> id{};

@@ -19,7 +19,7 @@ namespace {
 
 using transport::Digest;
 
-// At the start of a slot. The page follows in the second half of the slot. Little-endian.
+// The first half of a slot begins with a preamble, and the second half is the page. Little-endian.
 struct SlotPreamble {
     std::array<char, 8> magic;
     std::uint64_t sequence;
@@ -194,7 +194,7 @@ Result<> FirstPageFile::save(SavedPage::State state, const PoolHeader& page) {
                                                 .checksum = 0},
                                    .page = page});
     if (auto done = put(slot, other); !done) {
-        // Otherwise a later session would get from the page cache what was never made durable.
+        // Otherwise a later session could read a slot from the page cache that is not durable.
         static_cast<void>(put(Slot{}, other));
         return done;
     }

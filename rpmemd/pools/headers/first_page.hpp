@@ -19,7 +19,7 @@
 namespace rpmem::target {
 
 struct SavedPage {
-    // zeroing: the page in the part may still be whole; hidden: it was zeros, durably.
+    // zeroing: the page in the part may still be whole. hidden: zeros have replaced it, durably.
     enum class State : std::uint32_t { none, zeroing, hidden };
     State state = State::none;
     PoolHeader page{}; // bytes of the application if the pool has no headers
@@ -29,8 +29,9 @@ struct SavedPage {
 // SAVED, or of SAVED over zeros, leaves such a page if it is interrupted.
 bool is_remainder(const PoolHeader& page, const PoolHeader& saved);
 
-// The file for a pool set. It has two slots. A write replaces the older one, so that the other one
-// stays valid if it is interrupted. It is opened and allocated before the session is confined.
+// The file for a pool set. It has two slots. A write replaces the older slot, so the other one
+// stays valid if the write is interrupted. The file is opened and allocated before the session is
+// confined.
 class FirstPageFile {
 public:
     // Opens the file in DIRECTORY for the pool set with the absolute path POOL_SET. Creates it with
