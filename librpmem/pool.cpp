@@ -262,6 +262,8 @@ Result<> Pool::close() {
         if (has_unacknowledged(lane))
             drained =
                 on_lane("rpmem_close", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
+    if (drained && catch_up_ && catch_up_->owes_record())
+        drained = record_in_sync("rpmem_close", bound);
     bool misses_writes = false;
     for (unsigned lane = 0; lane < lanes(); ++lane)
         misses_writes = misses_writes || has_unacknowledged(lane);

@@ -144,6 +144,7 @@ private:
     [[nodiscard]] Result<unsigned> lanes_for_program(Connection& connection);
     [[nodiscard]] Result<> start_catch_up(const Log& log, ControlServer* control);
     [[nodiscard]] Result<> go_on_alone(const char* call, CallBound& bound);
+    [[nodiscard]] Result<> record_in_sync(const char* call, CallBound& bound);
     [[nodiscard]] Result<bool> leave_comparison(const char* call, unsigned lane, CallBound& bound);
     [[nodiscard]] bool closes_alone(std::chrono::milliseconds time);
 

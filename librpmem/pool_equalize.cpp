@@ -73,4 +73,11 @@ Result<bool> Pool::leave_comparison(const char* call, unsigned lane, CallBound& 
     return true;
 }
 
+// For a session in which the thread that catches up could not do it. A refusal is no reason to
+// leave the session open: the next one compares.
+Result<> Pool::record_in_sync(const char* call, CallBound& bound) {
+    Result<> stored = set_replica_state(call, wire::ReplicaState::in_sync, bound);
+    return !stored && stored.error().kind == ErrorClass::target_refused ? Result<>() : stored;
+}
+
 } // namespace rpmem::initiator

@@ -47,6 +47,8 @@ Result<> Pool::await_in_sync(std::chrono::milliseconds time) {
         return invalid("{}: the timeout is {} ms; it must be 0 to {}", call, time.count(), INT_MAX);
     RPMEM_TRY(refuse_in_child(call));
     return in_context(call, link_->await_in_sync(time, [this]() -> Result<bool> {
+        if (catch_up_ && catch_up_->owes_record())
+            return false;
         switch (equalizer_->earlier_calls()) {
         case Equalizer::EarlierCalls::present:
             return true;

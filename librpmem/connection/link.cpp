@@ -242,10 +242,15 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
     }
 }
 
+bool Link::is_reconnecting() {
+    const std::lock_guard lock(mutex_);
+    return state_ == State::reconnecting;
+}
+
 // The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
 Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
-    while (bound.may_try() && !is_paused()) {
+    while (bound.may_try() && is_reconnecting()) {
         if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
             std::this_thread::sleep_for(
                 std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()));
@@ -310,9 +315,9 @@ Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned n
     RPMEM_PROBE(librpmem, reconnect, generation, number);
     RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_, generation, &*takeover_,
                                                Deadline(time)));
-    note(&Link::logged_in_);
+    note_login();
     RPMEM_ASSIGN(const auto response, next->open());
-    note(&Link::last_contact_);
+    note_open(*next);
     RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)

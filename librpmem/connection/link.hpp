@@ -140,9 +140,10 @@ public:
     void drop_reached();
     // Ends the session that steer() has left. That may wait for a request of another thread.
     void cut_paused();
-    // After join(): stores in the record of the target that it is in sync. Returns whether it is
-    // stored, or never will be.
-    [[nodiscard]] bool record_in_sync();
+    // After join(): stores in the record of the target that it is in sync. Returns false if the
+    // session is lost, and true if it is stored, or the link is away again or has failed. Fails if
+    // the target refuses it, perhaps for a moment.
+    [[nodiscard]] Result<bool> record_in_sync();
     void end(const Error& error);
     // Records that the last attempt of that thread has failed with ERROR. IS_FINAL: it was the
     // last.
@@ -210,7 +211,7 @@ private:
     [[nodiscard]] bool goes_on_alone();
     [[nodiscard]] Result<> pause();
     [[nodiscard]] Result<> resume();
-    [[nodiscard]] bool is_paused();
+    [[nodiscard]] bool is_reconnecting();
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
@@ -219,7 +220,8 @@ private:
     [[nodiscard]] Result<> compare_claims(const Connection& next) const;
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
-    void note(Clock::time_point Link::*moment);
+    void note_login();
+    void note_open(Connection& connection);
     void note_problem(const Error& why) noexcept;
     void log_waiting();
     [[nodiscard]] std::string name() const;
@@ -246,6 +248,7 @@ private:
     bool is_closing_ = false;             // see refuse_steering()
     bool must_cut_ = false;               // see cut_paused()
     std::shared_ptr<Connection> reached_; // the session that catches up
+    bool are_parts_changed_ = false;      // since the last contact, see note_open()
     Clock::time_point logged_in_;         // the last login
     Clock::time_point last_contact_;      // when a daemon of this link last had the pool
     bool has_failed_ = false;             // while away: the target is not tried again

@@ -72,27 +72,31 @@ Result<> Link::leave_session(CallBound& bound) {
     return {};
 }
 
-// A daemon of this link changes a part only until it ends, at most the peer timeout after the last
-// contact. A later change is somebody else's, such as a backup that was restored. The target
-// measures unchanged_for when it opens the parts, which is right after the login.
 Result<Link::Reached> Link::reach(unsigned number) {
-    const CallTimes limits = times();
-    std::unique_lock lock(mutex_);
-    const auto former_contact = last_contact_;
-    lock.unlock();
-    RPMEM_ASSIGN(auto connection, try_once(limits.one_try, number));
-    lock.lock();
-    const auto silence = logged_in_ - former_contact;
-    const auto state = connection->session().pool_state();
+    RPMEM_ASSIGN(auto connection, try_once(times().one_try, number));
+    const std::lock_guard lock(mutex_);
     reached_ = connection;
     reached_seen_by_child_ = reached_.get();
-    return Reached{connection, state && milliseconds(state->unchanged_for) + daemon_end <
-                                            silence - settings_.peer_timeout};
+    return Reached{connection, std::exchange(are_parts_changed_, false)};
 }
 
-void Link::note(Clock::time_point Link::*moment) {
+void Link::note_login() {
     const std::lock_guard lock(mutex_);
-    this->*moment = Clock::now();
+    logged_in_ = Clock::now();
+}
+
+// A daemon of this link changes a part only until it ends, at most the peer timeout after the last
+// contact. A later change is somebody else's, such as a backup that was restored. The target
+// measures unchanged_for when it opens the parts, which is right after the login. An attempt that
+// fails after that is a contact, too, so its finding is kept for the next one.
+void Link::note_open(Connection& connection) {
+    const auto state = connection.session().pool_state();
+    const std::lock_guard lock(mutex_);
+    const auto silence = logged_in_ - last_contact_;
+    if (is_away() && state &&
+        milliseconds(state->unchanged_for) + daemon_end < silence - settings_.peer_timeout)
+        are_parts_changed_ = true;
+    last_contact_ = Clock::now();
 }
 
 void Link::show_catching_up() {
@@ -142,7 +146,7 @@ void Link::note_attempt(const Error& error, bool is_final) {
     note_sync_state();
 }
 
-bool Link::record_in_sync() {
+Result<bool> Link::record_in_sync() {
     std::unique_lock lock(mutex_);
     const auto connection = current_;
     if (state_ == State::failed || is_away())
@@ -151,12 +155,12 @@ bool Link::record_in_sync() {
         return false;
     lock.unlock();
     const auto stored = connection->session().set_replica_state(wire::ReplicaState::in_sync);
-    if (stored ||
-        (stored.error().kind == ErrorClass::target_refused && stored.error().code != EBADMSG))
+    if (stored)
         return true;
     // Another request to a silent target would take as long, and calls would wait for it.
-    connection->monitor().declare_lost(stored.error());
-    return false;
+    if (stored.error().kind != ErrorClass::target_refused || stored.error().code == EBADMSG)
+        connection->monitor().declare_lost(stored.error());
+    return Failure(stored.error());
 }
 
 void Link::end(const Error& error) {

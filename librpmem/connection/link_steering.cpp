@@ -26,11 +26,6 @@ void Link::refuse_steering() {
     is_closing_ = true;
 }
 
-bool Link::is_paused() {
-    const std::lock_guard lock(mutex_);
-    return state_ == State::paused;
-}
-
 Result<> Link::steer(const ControlRequest& request) {
     const std::lock_guard lock(mutex_);
     if (is_closing_)

@@ -18,10 +18,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using wire::digest_block;
 
-// Interval at which the statistics get what the replica lacks. Counting takes about 1 ms for each
-// TiB of the pool.
-constexpr std::chrono::seconds show_interval(1);
-
 // The join begins when the rest takes no longer than this at the rate of the last pass. Calls may
 // wait Replica::gate_time().
 constexpr double max_rest = 0.025; // seconds
@@ -96,7 +92,15 @@ void CatchUp::stop() noexcept {
 
 // Without memory it is tried again, or the next session compares.
 void CatchUp::store_record() noexcept try {
-    owes_record_ = !link_.record_in_sync();
+    const auto stored = link_.record_in_sync();
+    owes_record_ = !stored || !*stored;
+    if (!owes_record_)
+        link_.wake_waits();
+    if (stored || Clock::now() - logged_ < progress_interval)
+        return;
+    logged_ = Clock::now();
+    log_.error("{}: the replica is in sync, and the target cannot record that: {}", terms_.name,
+               stored.error().text);
 } catch (const std::exception&) {
 }
 
@@ -201,7 +205,8 @@ void CatchUp::handle_failure(const Error& error) {
     if (replica_.state() == ReplicaState::paused)
         return;
     // The target also answers ESTALE while another initiator briefly has the pool and is then
-    // refused, and to a call of this program that still reconnects. So one such answer is not final.
+    // refused, and to a call of this program that still reconnects. So one such answer is not
+    // final.
     stale_tries_ = error.code == ESTALE ? stale_tries_ + 1 : 0;
     const auto next = Link::without_target(error);
     link_.note_attempt(error, next == Link::WithoutTarget::goes_on_for_ever);
@@ -354,48 +359,6 @@ void CatchUp::adjust_pause(std::size_t left) {
         return;
     const microseconds pause = std::max(min_call_pause, 2 * replica_.pause());
     replica_.slow_down(std::min(pause, max_call_pause));
-}
-
-void CatchUp::log_closed_alone() const {
-    log_.error("{}: the pool is closed without its replica, which lacks {}; the next session that "
-               "can open the replica compares both before it writes",
-               terms_.name, amount(replica_.map().count()));
-}
-
-std::size_t CatchUp::behind_bytes() const {
-    return must_compare_ ? terms_.pool_size
-                         : std::min(replica_.map().count() * digest_block, terms_.pool_size);
-}
-
-std::string CatchUp::describe_outpaced() const {
-    const std::uint64_t limit = max_rate_;
-    return fmt::format("rate below writes: the program writes faster than the replica is sent "
-                       "{}, so its calls are slowed down by up to {} us",
-                       limit > 0 ? fmt::format("(RPMEM_CATCH_UP_RATE: {} bytes/s)", limit)
-                                 : std::string("(no RPMEM_CATCH_UP_RATE)"),
-                       replica_.pause().count());
-}
-
-// A pool that has joined meanwhile lacks nothing.
-void CatchUp::show_figures() {
-    shown_ = Clock::now();
-    if (!replica_.lacks_calls())
-        return;
-    const bool catches_up = replica_.state() == ReplicaState::catching_up;
-    link_.show_figures({.behind_bytes = behind_bytes(),
-                        .rate = catches_up ? bytes_per_second() : 0,
-                        .is_outpaced = is_outpaced()});
-}
-
-void CatchUp::report_progress(const char* what, std::size_t done) {
-    if (Clock::now() - shown_ >= show_interval)
-        show_figures();
-    if (Clock::now() - logged_ < progress_interval)
-        return;
-    logged_ = Clock::now();
-    log_.warning("{}: the replica catches up: {} were {}, {} are left{}", terms_.name, amount(done),
-                 what, amount(replica_.map().count()),
-                 is_outpaced() ? "; " + describe_outpaced() : std::string());
 }
 
 } // namespace rpmem::initiator

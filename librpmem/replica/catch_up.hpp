@@ -70,6 +70,9 @@ public:
     // In the next session, all of the replica is compared, because the marks do not tell what it
     // lacks.
     void compare_first() { must_compare_ = true; }
+    // Whether the replica is in sync and the record of the target still says that it is catching
+    // up. Thread-safe.
+    [[nodiscard]] bool owes_record() const { return owes_record_; }
     // Logs that the pool is closed while the replica is away, and how much the replica lacks.
     void log_closed_alone() const;
     // Ends the thread and its session. Waits for a login that has begun, which has a limit, and for
@@ -120,16 +123,16 @@ private:
 
     std::atomic<std::uint64_t> max_rate_;    // bytes per second; 0: no limit
     std::atomic<bool> must_compare_ = false; // see compare_first()
+    std::atomic<bool> owes_record_ = false;  // see owes_record()
 
     // Used by the thread only.
     std::chrono::milliseconds pause_{};
     unsigned tries_ = 0;
     unsigned stale_tries_ = 0; // consecutive attempts that the target has refused with ESTALE
     std::chrono::milliseconds gate_time_{}; // of the next join
-    bool owes_record_ = false;     // the record of the target still says that it is catching up
-    double rate_ = 0;              // bytes per second of the last pass
-    std::uint64_t paced_rate_ = 0; // max_rate_ of the present pacing
-    std::size_t paced_from_ = 0;   // bytes of this pass that were sent before the present pacing
+    double rate_ = 0;                       // bytes per second of the last pass
+    std::uint64_t paced_rate_ = 0;          // max_rate_ of the present pacing
+    std::size_t paced_from_ = 0; // bytes of this pass that were sent before the present pacing
     Clock::time_point paced_since_{};
     std::size_t left_ = 0;     // blocks that were left after the last pass
     unsigned not_shrunk_ = 0;  // consecutive passes that did not reduce left_

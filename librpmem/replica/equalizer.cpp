@@ -126,9 +126,9 @@ Result<> Equalizer::check_accepted() const {
                 target_.accepted_epoch, recorded_epoch_);
 }
 
-// With a proof, the record gets the epoch of this session at once. Otherwise the proof would be lost
-// if this process is killed before its first write, because the target takes the session for one
-// that may have written.
+// With a proof, the record gets the epoch of this session at once. Otherwise the proof would be
+// lost if this process is killed before its first write, because the target takes the session for
+// one that may have written.
 void Equalizer::look_at_machine() {
     struct Found {
         std::vector<LocalFile> files;
@@ -336,68 +336,6 @@ std::string Equalizer::why_not_alone() const {
         return "the replica differs from the memory of this process";
     if (!record_problem_.empty())
         return "a later session could not prove that its memory is the source: " + record_problem_;
-    return {};
-}
-
-Result<> Equalizer::keep(const std::optional<rpmem_pool_attr>& attributes) {
-    const std::lock_guard lock(mutex_);
-    if (!record_problem_.empty())
-        return fail(ErrorClass::resource_limit, ENOTCONN,
-                    "this machine has no record that could keep the attributes: {}",
-                    record_problem_);
-    InitiatorRecord record = record_;
-    record.attributes.reset();
-    if (attributes)
-        std::memcpy(record.attributes.emplace().data(), &*attributes, sizeof(*attributes));
-    auto stored =
-        within(file_timeout_, [file = *record_file_, record] { return file.write(record); });
-    is_write_unfinished_ = is_write_unfinished_ || (!stored && stored.error().code == ETIMEDOUT);
-    if (stored)
-        record_ = std::move(record);
-    return stored;
-}
-
-std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
-    if (!may_send() || !record_.attributes)
-        return std::nullopt;
-    rpmem_pool_attr attributes{};
-    std::memcpy(&attributes, record_.attributes->data(), sizeof(attributes));
-    return attributes;
-}
-
-void Equalizer::forget() {
-    record_problem_ = "it was erased, because the replica differs";
-    const auto erased = within(file_timeout_, [file = *record_file_] { return file.erase(); });
-    if (!erased)
-        log_.error("{}: {}", name_, erased.error().text);
-}
-
-// If that cannot be found out in time, it counts as the pool's.
-bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
-    return within(file_timeout_,
-                  [memory, files = files_] { return Result<bool>(maps_one_of(memory, files)); })
-        .value_or(true);
-}
-
-// A look at all mappings takes long, so it is made only before the first write.
-Result<> Equalizer::before_read(std::span<const std::byte> destination) {
-    const bool is_within = destination.data() < memory_.data() + memory_.size() &&
-                           memory_.data() < destination.data() + destination.size();
-    if (!record_file_ || destination.empty() || (!is_within && !is_pending()))
-        return {};
-    const std::lock_guard lock(mutex_);
-    if (is_read_into_ || (!is_within && !maps_pool_file(destination)))
-        return {};
-    if (is_write_unfinished_)
-        return fail(ErrorClass::resource_limit, EIO,
-                    "{} cannot be erased, because its file system has not responded for {} ms; "
-                    "start the program again when it does",
-                    record_file_->path(), file_timeout_.count());
-    RPMEM_TRY(within(file_timeout_, [file = *record_file_] { return file.erase(); }));
-    is_read_into_ = true;
-    record_problem_ = "the program has read the replica into the pool's memory";
-    if (is_pending())
-        missing_proof_ = record_problem_;
     return {};
 }
 

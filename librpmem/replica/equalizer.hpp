@@ -109,6 +109,10 @@ public:
     // that are there.
     // Fails if this machine has no record of this session.
     [[nodiscard]] Result<> keep(const std::optional<rpmem_pool_attr>& attributes);
+    // Removes the attributes from the record, or the record if it cannot be written. Without it, a
+    // later session sends neither.
+    [[nodiscard]] Result<> forget_attributes();
+    [[nodiscard]] bool has_headers() const { return first_writable_ != 0; }
     // Returns the attributes that an earlier session has kept. Returns nothing if nothing proves
     // that this memory is the source of the replica.
     [[nodiscard]] std::optional<rpmem_pool_attr> kept_attributes() const;

@@ -95,6 +95,22 @@ void end_by_default(int number, bool is_fault) {
         static_cast<void>(::raise(number));
 }
 
+// The signal that was passed on last: its context, and the stack frame of the handler.
+std::atomic<void*> passed_context = nullptr;
+std::atomic<void*> passed_frame = nullptr;
+
+// An application that has set its handler while ours was installed may call ours as the former one.
+// If ours is installed again then, both would call each other for ever. The second call for a
+// signal has the same context, and a frame below that of the first.
+bool is_passed_already(void* context) {
+    void* const frame = __builtin_frame_address(0);
+    if (passed_context == context && frame < passed_frame)
+        return true;
+    passed_context = context;
+    passed_frame = frame;
+    return false;
+}
+
 void pass_on(int number, siginfo_t* information, void* context) {
     const Former& former = former_of(number);
     void (*const handler)(int) = former.handler;
@@ -102,7 +118,7 @@ void pass_on(int number, siginfo_t* information, void* context) {
     const bool is_fault = information->si_code > 0; // otherwise kill(2) or the like sent it
     if (handler == SIG_IGN && !is_fault)
         return;
-    if (handler == SIG_DFL || handler == SIG_IGN)
+    if (handler == SIG_DFL || handler == SIG_IGN || is_passed_already(context))
         return end_by_default(number, is_fault);
     if ((flags & SA_RESETHAND) != 0) {
         struct sigaction action {};

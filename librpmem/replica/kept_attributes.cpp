@@ -2,8 +2,18 @@
 #include "librpmem/replica/kept_attributes.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 namespace rpmem::initiator {
+namespace {
+
+bool has_headers(const rpmem_pool_attr& attributes) {
+    static constexpr rpmem_pool_attr none{};
+    return std::memcmp(&attributes, &none, sizeof(none)) != 0;
+}
+
+} // namespace
 
 Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send) {
     const std::lock_guard lock(mutex_);
@@ -14,7 +24,14 @@ Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send
     }
     if (sent.error().code != ENOTCONN)
         return sent;
-    RPMEM_TRY(in_context("rpmem_set_attr: the target is away", equalizer_.keep(attributes)));
+    if (equalizer_.has_headers() != has_headers(attributes))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "rpmem_set_attr: the attributes are {}all zero, but the pool has {} headers",
+                    has_headers(attributes) ? "not " : "", equalizer_.has_headers() ? "" : "no");
+    if (const auto stored = equalizer_.keep(attributes); !stored)
+        return fail(ErrorClass::resource_limit, ENOTCONN,
+                    "rpmem_set_attr: the target is away, and the attributes cannot be kept: {}",
+                    stored.error().text);
     kept_ = attributes;
     return {};
 }
@@ -50,10 +67,14 @@ Result<std::optional<rpmem_pool_attr>> KeptAttributes::send_earlier(const Send& 
     return accepted;
 }
 
-// If the record cannot be written, the attributes stay kept, and the next join sends them again.
+// The target has these attributes, or newer ones.
 void KeptAttributes::forget() {
-    if (kept_ && equalizer_.keep(std::nullopt))
-        kept_.reset();
+    if (!std::exchange(kept_, std::nullopt))
+        return;
+    if (const auto forgotten = equalizer_.forget_attributes(); !forgotten)
+        log_.error("{}: the next session may send the attributes again that rpmem_set_attr() was "
+                   "given while the target was away: {}",
+                   equalizer_.name(), forgotten.error().text);
 }
 
 } // namespace rpmem::initiator

@@ -142,9 +142,10 @@ ActionResult take_pool(ActionContext& context, const ActionRequest& request) {
     json report{{"name", request.name},
                 {"pool_set", (context.pool_options.poolset_dir / request.name).native()},
                 {"evicted", std::move(ended)}};
-    if (record) {
+    if (record)
         RPMEM_TRY(check_losses(request, *record)); // it may have changed until the pool was locked
-        RPMEM_TRY(pool.restore_first_page());
+    RPMEM_TRY(pool.restore_first_page());
+    if (record) {
         record->headers = {}; // they are about to change
         RPMEM_ASSIGN(const json members, store_accepted(place, std::move(*record)));
         report.update(members);

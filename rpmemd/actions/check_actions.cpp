@@ -95,7 +95,7 @@ ActionResult check_all_pools(ActionContext& context, const ActionRequest& /*requ
     for (const std::string& name : found.names) {
         if (caller.is_gone())
             return fail(ErrorClass::link_lost, ECANCELED,
-                        "checking the pools was cut off: the client has gone");
+                        "checking the pools was interrupted: the client has disconnected");
         pools.push_back(checked(context, name));
     }
     return json{{"poolset_dir", directory.native()}, {"complete", found.all}, {"pools", pools}};

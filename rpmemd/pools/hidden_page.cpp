@@ -90,6 +90,9 @@ Result<> write_header_of(const MappedPool& pool, const PartFile& part, std::size
                          SyncTracker* syncs) {
     if (index == 0 && pool.is_hidden)
         return pool.first_page->save(SavedPage::State::hidden, pool.headers[0]);
+    // A saved page that could not be discarded must not come back over this header.
+    if (index == 0 && pool.first_page && pool.first_page->saved())
+        RPMEM_TRY(pool.first_page->discard());
     return part.write_header(pool.headers[index], syncs);
 }
 
@@ -126,9 +129,8 @@ Result<> Pool::show_first_page() {
         return {};
     if (has_headers())
         RPMEM_TRY(pool.parts.front().write_header(pool.headers[0], &pool.medium.syncs_of(0)));
-    RPMEM_TRY(pool.first_page->discard());
-    pool.is_hidden = false;
-    return {};
+    pool.is_hidden = false; // also if the saved page stays, see write_header_of()
+    return pool.first_page->discard();
 }
 
 Result<> Pool::restore_first_page() {
@@ -136,10 +138,13 @@ Result<> Pool::restore_first_page() {
     if (!pool.is_hidden || has_headers())
         return show_first_page();
     const PartFile& first = pool.parts.front();
-    const PoolHeader& saved = pool.first_page->saved()->page;
+    const PoolHeader saved = pool.first_page->saved()->page;
     RPMEM_ASSIGN(const auto page, first.read_header());
-    if (is_remainder(page, saved))
+    if (is_all_zero(page)) { // otherwise the initiator has sent its own
+        // If this is interrupted, the next session hides the page again.
+        RPMEM_TRY(pool.first_page->save(SavedPage::State::zeroing, saved));
         RPMEM_TRY(first.write_header(saved, &pool.medium.syncs_of(0)));
+    }
     return show_first_page();
 }
 

@@ -116,10 +116,12 @@ Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
         RPMEM_TRY(restore_headers(pool, parts));
     pool.headers = follow_first(std::move(pool.headers));
     const auto verified = verify_headers(pool.headers, names_of(parts), pool.header_layout);
+    // The state-dir may be back later, so this is no sign of another pool: see Session::explain().
     if (!verified && is_all_zero(pool.headers[0]) && has_record(parts.front()))
-        return in_context("if the pool was catching up, its first page is in another state-dir, or "
-                          "in this one for a pool set with another name",
-                          verified.error());
+        return fail(ErrorClass::resource_limit, EINVAL,
+                    "if the pool was catching up, its first page is in another state-dir, or in "
+                    "this one for a pool set with another name: {}",
+                    verified.error().text);
     RPMEM_TRY(verified);
     pool.attributes = attributes_of(pool.headers[0]);
     if ((pool.attributes.compat_features & feature::compat_check_bad_blocks) != 0)

@@ -58,8 +58,7 @@ std::string shown(const std::filesystem::path& path) {
 // check_removal().
 constexpr const char* how_to_end_marks =
     "run that program again, make the pool equal to its source with rpmemctl push, accept this "
-    "copy "
-    "as it is with rpmemctl accept, or remove it with rpmemctl remove --force";
+    "copy as it is with rpmemctl accept, or remove it with rpmemctl remove --force";
 
 std::string describe_catching_up(const PoolRecord& record) {
     return fmt::format("it is catching up with {} since {}, and its bytes are inconsistent until "

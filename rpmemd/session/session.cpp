@@ -173,7 +173,7 @@ Result<wire::InBandAttributes> Session::adopt(Result<Pool> pool, State state,
 // Adds which session has the pool. A session that resumes fails with ESTALE if its pool is invalid
 // or if another initiator has it for writing.
 Error Session::explain(Error error, const PoolRequest& request) const {
-    bool is_stale = error.code == EINVAL;
+    bool is_stale = error.code == EINVAL && error.kind != ErrorClass::resource_limit;
     if (error.code == EBUSY) {
         if (const auto holder = registration_.holder(path_of(request))) {
             error.text += ": the pool is held by the session of " + holder->description;

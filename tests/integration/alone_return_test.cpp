@@ -8,6 +8,7 @@
 #include "tests/integration/alone_pool.hpp"
 
 #include <sys/file.h>
+#include <sys/mman.h>
 
 namespace rpmem::test {
 namespace {
@@ -152,8 +153,8 @@ TEST_F(AloneSlowly, WithoutHeadersTheFirstPageComesLast) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// A session that went on alone has ended. The call returns while nearly all of the pool still has to
-// be sent.
+// A session that went on alone has ended. The call returns while nearly all of the pool still has
+// to be sent.
 TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
     RPMEMpool* const pool = filled();
     take_away();
@@ -172,6 +173,46 @@ TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
     EXPECT_TRUE(record_gets_in_sync());
     EXPECT_TRUE(succeeded(rpmem_close(again)));
     EXPECT_FALSE(record_says("alone_since"));
+}
+
+// libpmemobj unmaps its memory before rpmem_close(). Here another mapping takes its place, and the
+// close waits for the join.
+TEST_F(AloneRestored, MemoryThatWasUnmappedIsNotSent) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(23);
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    const std::vector<std::byte> before(local.data(), local.data() + local.size());
+    void* const other = ::mmap(local.data(), local.size(), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    ASSERT_EQ(other, local.data());
+    std::memset(other, 'X', local.size());
+    set_daemon("");
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_FALSE(record_says("catching_up_since"));
+    EXPECT_FALSE(record_says("alone_since"));
+    EXPECT_TRUE(
+        std::equal(before.begin() + header_size, before.end(), part(0).begin() + header_size));
+    EXPECT_EQ(local.data()[header_size], std::byte('X')) << "the program has lost bytes";
+}
+
+// The target records the end of each session, which is no change of its parts by somebody else.
+TEST_F(AloneRestored, APausedReplicaIsNotCompared) {
+    RPMEMpool* const pool = filled();
+    outlast_the_daemon();
+    const std::string each = std::string(variable("RPMEM_TEST_CTL")) + " %s " +
+                             std::to_string(::getpid()) + ":pool.set >/dev/null";
+    const auto steer = [](std::string command, const char* verb) {
+        return std::system(command.replace(command.find("%s"), 2, verb).c_str());
+    };
+    ASSERT_EQ(steer(each, "pause"), 0);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    outlast_the_daemon();
+    const std::size_t logged = library_log().size();
+    ASSERT_EQ(steer(each, "resume"), 0);
+    ASSERT_TRUE(joins(pool));
+    EXPECT_FALSE(contains(library_log().substr(logged), "its parts were changed"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // The thread may be in a transfer or a pause.

@@ -216,6 +216,20 @@ TEST_F(InSyncAlone, CallsOfAnEarlierSessionCount) {
     EXPECT_TRUE(succeeded(rpmem_close(again)));
 }
 
+// The record of the target follows the join, and a close must not overtake it.
+TEST_F(InSyncAlone, ACloseRightAfterTheWaitIsOrderly) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    set_daemon("");
+    EXPECT_TRUE(succeeded(rpmem_wait_in_sync(pool, minute)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    RPMEMpool* const again = opened();
+    expect_in_sync(again);
+    EXPECT_TRUE(succeeded(rpmem_close(again)));
+    EXPECT_FALSE(contains(library_log(), "the replica may be behind"));
+}
+
 // RPMEM_ON_LOSS=alone, with an RPMEM_RECONNECT_TIMEOUT of 0, so that only the thread reconnects. No
 // call on a lane starts it.
 class InSyncAloneAtOnce : public InSyncTest {};

@@ -5,6 +5,7 @@
 // real target. The tests fail if a session may send without the record of an earlier one.
 #include "common/base/unique_fd.hpp"
 #include "librpmem/replica/equalizer.hpp"
+#include "librpmem/replica/kept_attributes.hpp"
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/support/expect.hpp"
 
@@ -124,7 +125,31 @@ TEST_F(EqualizerTest, KeptAttributesDoNotBringAnErasedRecordBack) {
     EXPECT_TRUE(open(5, 1)->kept_attributes());
     EXPECT_TRUE(session->before_read({memory_, 1}));
     EXPECT_TRUE(test::failed(session->keep(std::nullopt), ENOTCONN, "has read the replica"));
+    EXPECT_TRUE(session->forget_attributes()) << "they went with the record";
     EXPECT_FALSE(open(5, 1)->may_send());
+}
+
+// The record was erased meanwhile, because the program has read the replica. What is kept in memory
+// must go with it.
+TEST_F(EqualizerTest, AttributesThatTheTargetHasAreNotSentAgain) {
+    auto session = open(4);
+    session->finish();
+    KeptAttributes kept(*session, Log());
+    const auto is_away = [](const rpmem_pool_attr&) {
+        return Result<>(fail(ErrorClass::link_lost, ENOTCONN, "away"));
+    };
+    unsigned sent = 0;
+    const auto is_there = [&](const rpmem_pool_attr&) {
+        ++sent;
+        return Result<>();
+    };
+    EXPECT_TRUE(kept.set(attributes_, is_away));
+    EXPECT_TRUE(test::failed(kept.set(rpmem_pool_attr{}, is_away), EINVAL, "all zero"));
+    EXPECT_TRUE(session->before_read({memory_, 1}));
+    EXPECT_TRUE(kept.set(attributes_, is_there));
+    EXPECT_TRUE(kept.join(is_there, [] { return Result<bool>(true); }));
+    EXPECT_EQ(sent, 1U) << "the join has sent older attributes";
+    EXPECT_TRUE(test::failed(kept.set(attributes_, is_away), ENOTCONN, "cannot be kept"));
 }
 
 // A program that goes on alone sends whole blocks. Nothing but a record or a run ID of libpmemobj

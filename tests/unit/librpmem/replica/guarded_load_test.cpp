@@ -225,6 +225,42 @@ TEST(GuardedLoad, AHandlerThatIsSetMeanwhileStays) {
     }
 }
 
+// The program's handler, such as one that reports a crash, calls the former one.
+struct sigaction former_of_program;
+void report_and_pass_on(int number, siginfo_t* information, void* context) {
+    if ((former_of_program.sa_flags & SA_SIGINFO) != 0)
+        return former_of_program.sa_sigaction(number, information, context);
+    ::_exit(1);
+}
+
+// It was set while the handler of the library was installed, and was replaced by it once more.
+TEST(GuardedLoad, HandlersThatCallEachOtherEndTheProgram) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        const TruncatedMemory loaded(1);
+        const LoadingThread thread(loaded.bytes());
+        struct sigaction action {};
+        action.sa_sigaction = report_and_pass_on;
+        action.sa_flags = SA_SIGINFO;
+        struct sigaction none {};
+        none.sa_handler = SIG_DFL;
+        while ((former_of_program.sa_flags & SA_SIGINFO) == 0) {
+            ::sigaction(SIGSEGV, &none, nullptr);
+            ::sigaction(SIGSEGV, &action, &former_of_program);
+        }
+        const std::size_t before = thread.loads;
+        while (thread.loads < before + 3)
+            std::this_thread::yield();
+        for (;;)
+            *reinterpret_cast<volatile int*>(16) = 1;
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(WTERMSIG(status), SIGSEGV);
+}
+
 TEST(GuardedLoad, OtherFaultsEndAProgramWithoutHandlers) {
     const TruncatedMemory loaded(1);
     const TruncatedMemory used(0);

@@ -195,8 +195,28 @@ TEST_F(HiddenPage, OfAnotherDirectoryIsNotFound) {
     if (::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0) != 0)
         GTEST_SKIP() << "no user attributes: " << strerrordesc_np(errno);
     options.header_copies = -1;
-    EXPECT_TRUE(failed(open(), EINVAL, "its first page is in another state-dir"));
+    const auto refused = open();
+    EXPECT_TRUE(failed(refused, EINVAL, "its first page is in another state-dir"));
+    EXPECT_EQ(refused.error().kind, ErrorClass::resource_limit) << "a program would give up";
     EXPECT_EQ(page(), zeros);
+    EXPECT_TRUE(failed(create(), EEXIST, "the record of a pool"));
+    options.header_copies = directory_of_copies;
+    pool_set("other.set", hidden_pool);
+    EXPECT_TRUE(failed(create("other.set"), EEXIST, "the record of a pool"));
+    EXPECT_TRUE(succeeded(open()));
+}
+
+// Later changes of the header go to the part, and the saved page does not come back.
+TEST_F(HiddenPage, ThatCannotBeDiscardedIsNotUsedAgain) {
+    make_pool();
+    hide();
+    auto pool = value_of(open());
+    test::Recorder::instance().fail({"pwrite", "/page-", 1, EIO});
+    EXPECT_TRUE(failed(pool.show_first_page(), EIO));
+    test::Recorder::instance().reset();
+    ASSERT_TRUE(succeeded(pool.set_attributes(golden_attributes(2, 0x80))));
+    ASSERT_TRUE(succeeded(pool.close()));
+    EXPECT_TRUE(same_attributes(value_of(open()).attributes(), golden_attributes(2, 0x80)));
 }
 
 TEST_F(HiddenPage, IsNoPlaceForANewPool) {
@@ -269,7 +289,7 @@ TEST_F(HiddenData, IsRestoredAfterEachCut) {
     put(hiding.back());
     auto again = value_of(open());
     const auto showing = record([&] { EXPECT_TRUE(succeeded(again.restore_first_page())); });
-    ASSERT_EQ(showing.size(), 3U);
+    ASSERT_EQ(showing.size(), 4U);
     ASSERT_TRUE(succeeded(again.close()));
     for_each_cut(showing, 12, [&] {
         auto cut = value_of(open());
@@ -298,6 +318,19 @@ TEST_F(HiddenData, ThatTheInitiatorHasSentStays) {
         EXPECT_EQ(page(), sent);
         put_page(data_);
     }
+}
+
+// An accept keeps it, too.
+TEST_F(HiddenData, ThatTheInitiatorHasSentIsNotReplacedByAnAccept) {
+    std::string sent = data_;
+    sent.replace(100, 200, 200, '\0');
+    hide();
+    auto pool = value_of(open());
+    send(pool, sent);
+    ASSERT_TRUE(succeeded(pool.close()));
+    pool = value_of(open());
+    EXPECT_TRUE(succeeded(pool.restore_first_page()));
+    EXPECT_EQ(page(), sent);
 }
 
 TEST_F(HiddenData, ThatWasSentIsHiddenAgainAndRestored) {
