@@ -132,4 +132,19 @@ names_the_reason() {
     export XDG_RUNTIME_DIR=$runtime
 }
 
-run_parts steers refuses refuses_others completes leaves_nothing names_the_reason
+# Both have bytes that no session of this machine has written. The push proves which side is right.
+steers_after_a_push() {
+    local others=other-$own
+    run 0 create "$target" "$others" --size 4M
+    head -c 4M /dev/urandom >"$dir/pushed"
+    RPMEM_ON_LOSS=fail run 0 push "$dir/pushed" "$target" "$others"
+    RPMEM_ON_LOSS=fail run 0 push "$dir/pushed" "$target" "$others"
+    hold "$others" "$dir/pushed"
+    printf 'a\n' >&9
+    hears persisted
+    run 0 pause "$holder:$others"
+    release
+    RPMEM_ON_LOSS=fail run 0 remove "$target" "$others" --force
+}
+
+run_parts steers refuses refuses_others completes leaves_nothing names_the_reason steers_after_a_push

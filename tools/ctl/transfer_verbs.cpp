@@ -2,6 +2,7 @@
 // push, pull and verify: compare the identities, then the digests, and copy the differing chunks.
 #include "common/base/hex.hpp"
 #include "librpmem/replica/initiator_record.hpp"
+#include "librpmem/replica/proof.hpp"
 #include "tools/compare/partial_pool.hpp"
 #include "tools/ctl/comparing.hpp"
 #include "tools/ctl/reading.hpp"
@@ -18,6 +19,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace rpmem::ctl {
 namespace {
@@ -154,27 +158,36 @@ ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAn
     return failed;
 }
 
-bool names_file_of(const initiator::InitiatorRecord& record, const LocalPool& local) {
-    return std::ranges::any_of(local.files(), [&](const compare::PoolFile& file) {
+std::optional<std::vector<initiator::LocalFile>> files_of(const LocalPool& local) {
+    std::vector<initiator::LocalFile> files;
+    for (const compare::PoolFile& file : local.files()) {
+        struct stat status {};
         const auto identity = initiator::local_identity(file.fd());
-        return identity && std::ranges::find(record.files, *identity,
-                                             &initiator::LocalFile::identity) != record.files.end();
-    });
+        if (!identity || ::fstat(file.fd(), &status) != 0)
+            return std::nullopt;
+        constexpr std::int64_t second = 1'000'000'000;
+        files.push_back(
+            {*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec, file.path()});
+    }
+    return files;
 }
 
-// Call it when LOCAL is equal to a pool that an operator has accepted. Erases the record of this
-// machine, which says that LOCAL belongs to an earlier epoch and so bars its program from the pool.
-Result<> admit_former_program(const Context& context, const LocalPool& local,
-                              const PoolClaim& claim) {
+// LOCAL has been copied to the pool, so its program is the source: the record of this machine says
+// so, also after an operator has accepted the pool under an earlier epoch. A record of other files
+// stays, because the program with those files may be barred from the pool.
+Result<> record_source(const Context& context, const LocalPool& local, const PoolClaim& claim) {
     std::array<std::byte, 16> id{};
-    if (!claim.unknown.empty() || !decode_hex(claim.id, id))
+    auto files = files_of(local);
+    if (!files || !claim.unknown.empty() || !decode_hex(claim.id, id))
         return {};
     const initiator::InitiatorRecordFile file(context.settings.state_home, id);
-    const auto record = file.read();
-    if (!record || !*record || !names_file_of(**record, local))
+    const auto former = file.read();
+    if (!former || (*former && !initiator::are_same_files((*former)->files, *files)))
         return {};
-    return in_context("the pool is equal, but its program on this machine stays barred from it",
-                      file.erase());
+    return in_context(
+        "the pool is equal, but nothing will prove to it that its program on this machine is the "
+        "source",
+        file.write({id, claim.epoch, claim.epoch, std::move(*files)}));
 }
 
 // The last step of push and verify.
@@ -208,9 +221,9 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
     ActionAnswer done{std::move(document), equal || moves ? status : status_differs};
     if (!moves || !comparison.preparation.mismatches.empty())
         return done;
-    if (claim->is_accepted)
-        if (const auto admitted = admit_former_program(context, local, *claim); !admitted)
-            return answer_of(admitted.error());
+    if (!same || claim->is_accepted)
+        if (const auto recorded = record_source(context, local, *claim); !recorded)
+            return answer_of(recorded.error());
     return clear_mark(context, *claim, std::move(done));
 }
 

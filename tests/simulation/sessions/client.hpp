@@ -48,6 +48,8 @@ public:
         : world_(world), plan_(plan), model_(model), watch_(watch), alone_(alone), memory_(memory),
           log_(std::move(log)), judge_(std::move(judge)) {}
 
+    // No program has had the pool before.
+    void set_first() { is_first_ = true; }
     // Runs the first thread of the program.
     void run() {
         initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
@@ -57,6 +59,8 @@ public:
             return;
         }
         pool_ = std::move(*opened);
+        if (plan_.alone.is_on && is_first_)
+            persist_unchanged();
         running_ = plan_.applications;
         for (unsigned i = 0; i < plan_.applications; ++i)
             world_.start("application", [this, i] {
@@ -179,6 +183,17 @@ private:
         model_.flushed(lane, range);
         acknowledged(lane);
     }
+    // Otherwise the replica would differ by the first stores of the program. Without a record that
+    // proves that this memory is the source, the program could not go on alone.
+    void persist_unchanged() {
+        const Range range{0, 8};
+        pass(0, range);
+        if (!call("rpmem_persist", true,
+                  [&] { return pool_->persist(place_of(range), range.length, 0, 0); }))
+            return;
+        model_.flushed(0, range);
+        acknowledged(0);
+    }
     void acknowledged(unsigned lane) {
         if (!alone_.is_promise(lane))
             return model_.acknowledged(lane);
@@ -250,6 +265,7 @@ private:
     unsigned running_ = 0;
     bool has_failed_ = false;
     std::optional<Error> open_error_;
+    bool is_first_ = false;
     Calls calls_;
 };
 

@@ -23,6 +23,8 @@ public:
         process_ = &machine_.make_process("program");
         clients_.push_back(
             std::make_unique<Client>(world_, plan_, model_, watch_, alone_, memory_, log_, judge_));
+        if (clients_.size() == 1)
+            clients_.back()->set_first();
         alone_.program_begins(*process_);
         forget_late_marks();
         begins_();

@@ -333,6 +333,7 @@ Outcome simulate(Arena& arena, const Options& options) {
     // The first call in a process locks a mutex that later ones do not, which would change the
     // history.
     static_cast<void>(call_within(std::chrono::seconds(10), [] {}));
+    std::ranges::fill(arena.memory(), std::byte()); // as in a new part
     Simulation simulation(arena, options);
     return simulation.run();
 }
