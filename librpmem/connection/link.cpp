@@ -317,7 +317,7 @@ Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned n
                                                Deadline(time)));
     note_login();
     RPMEM_ASSIGN(const auto response, next->open());
-    note_open(*next);
+    RPMEM_TRY(note_open(*next));
     RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)
@@ -345,6 +345,8 @@ void Link::beat() noexcept try {
     lock.unlock();
     if (auto loss = connection->session().beat())
         connection->monitor().declare_lost(std::move(*loss));
+    else
+        note_contact();
     for (const std::string& notice : connection->session().take_notices())
         services_.log.error("{}: {}", name(), notice);
 } catch (const std::exception&) {

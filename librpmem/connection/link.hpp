@@ -221,7 +221,8 @@ private:
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
     void note_login();
-    void note_open(Connection& connection);
+    [[nodiscard]] Result<> note_open(Connection& connection);
+    void note_contact();
     void note_problem(const Error& why) noexcept;
     void log_waiting();
     [[nodiscard]] std::string name() const;

@@ -85,18 +85,29 @@ void Link::note_login() {
     logged_in_ = Clock::now();
 }
 
+void Link::note_contact() {
+    const std::lock_guard lock(mutex_);
+    last_contact_ = Clock::now();
+}
+
 // A daemon of this link changes a part only until it ends, at most the peer timeout after the last
 // contact. A later change is somebody else's, such as a backup that was restored. The target
 // measures unchanged_for when it opens the parts, which is right after the login. An attempt that
-// fails after that is a contact, too, so its finding is kept for the next one.
-void Link::note_open(Connection& connection) {
+// fails after that is a contact, too, so its finding is kept for the next one. A call that
+// reconnects cannot compare, so it leaves that to the thread that catches up.
+Result<> Link::note_open(Connection& connection) {
     const auto state = connection.session().pool_state();
     const std::lock_guard lock(mutex_);
     const auto silence = logged_in_ - last_contact_;
-    if (is_away() && state &&
-        milliseconds(state->unchanged_for) + daemon_end < silence - settings_.peer_timeout)
-        are_parts_changed_ = true;
     last_contact_ = Clock::now();
+    if (!alone_ || !state ||
+        milliseconds(state->unchanged_for) + daemon_end >= silence - settings_.peer_timeout)
+        return {};
+    are_parts_changed_ = true;
+    if (is_away())
+        return {};
+    return fail(ErrorClass::target_refused, EPERM,
+                "the parts of {} were changed while its session was lost", name());
 }
 
 void Link::show_catching_up() {

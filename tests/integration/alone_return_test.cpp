@@ -42,6 +42,22 @@ TEST_F(AloneRestored, ABackupThatWasPutOverThePartIsCompared) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// No call notices the loss, and the first one would only reconnect.
+TEST_F(AloneRestored, ABackupIsComparedAlsoIfNoCallHasNoticedTheLoss) {
+    RPMEMpool* const pool = filled();
+    const std::string backup = read_file(directory() / "part0");
+    local.fill(24);
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+    ASSERT_TRUE(part_gets_unlocked(0));
+    outlast_the_daemon();
+    restore(backup);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    ASSERT_TRUE(joins(pool));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 // Logins that do not get the pool say nothing about its parts.
 TEST_F(AloneRestored, ABackupIsComparedAlsoAfterRefusedLogins) {
     RPMEMpool* const pool = filled();
