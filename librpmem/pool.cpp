@@ -218,9 +218,11 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
                     "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
                     offset, size_of_pool());
     RPMEM_TRY(refuse_in_child("rpmem_read"));
+    CallBound bound;
+    if (replica_ && replica_->lacks_calls()) // a read that fails must not end the proof
+        RPMEM_TRY(connection("rpmem_read", bound).map([](const auto&) {}));
     RPMEM_TRY(in_context("rpmem_read", equalizer_->before_read({destination, length})));
     Result<> done = counted(CallKind::read, lane, length, [&] {
-        CallBound bound;
         return on_lane("rpmem_read", lane, {}, bound,
                        [&](FrameLane& own) { return own.read(destination, offset, length); });
     });

@@ -96,7 +96,7 @@ class ReplicaState(enum.IntEnum):
     AWAY = 1
     CATCHING_UP = 2
     FAILED = 3  # final until the pool is opened again
-    PAUSED = 4  # reserved
+    PAUSED = 4  # by an operator: rpmemctl pause
 
 
 @dataclasses.dataclass(frozen=True)
