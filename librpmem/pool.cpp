@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/pool.hpp"
+
 #include "librpmem/repeated_calls.hpp"
 
 #include <cerrno>

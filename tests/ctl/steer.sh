@@ -135,7 +135,7 @@ names_the_reason() {
 # Both have bytes that no session of this machine has written. The push proves which side is right.
 steers_after_a_push() {
     local others=other-$own
-    run 0 create "$target" "$others" --size 4M
+    run 0 create "$target" "$others" --size 4M --no-headers
     head -c 4M /dev/urandom >"$dir/pushed"
     RPMEM_ON_LOSS=fail run 0 push "$dir/pushed" "$target" "$others"
     RPMEM_ON_LOSS=fail run 0 push "$dir/pushed" "$target" "$others"

@@ -161,7 +161,7 @@ TEST_F(InSyncAlone, AReplicaThatHasFailedEndsTheWait) {
     RPMEMpool* const pool = filled();
     take_away();
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 2 * mebibyte, 100, 0, 0)));
-    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_NONE), 0);
+    fs::resize_file(directory() / "local", 2 * mebibyte);
     const SyncWait wait(pool, minute);
     set_daemon("");
     ASSERT_TRUE(gets(pool, RPMEM_REPLICA_FAILED));
@@ -169,7 +169,7 @@ TEST_F(InSyncAlone, AReplicaThatHasFailedEndsTheWait) {
     EXPECT_TRUE(failed(rpmem_wait_in_sync(pool, minute), EFAULT, "2097152 of the pool"));
     EXPECT_TRUE(contains(state_of(pool).reason, "cannot be read by this process"));
     EXPECT_EQ(state_of(pool).behind_bytes, block_size);
-    ASSERT_EQ(::mprotect(local.data() + 2 * mebibyte, 4096, PROT_READ | PROT_WRITE), 0);
+    fs::resize_file(directory() / "local", local.size());
     EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
     EXPECT_EQ(state_of(pool).state, static_cast<unsigned>(RPMEM_REPLICA_FAILED));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));

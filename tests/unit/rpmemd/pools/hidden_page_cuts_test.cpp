@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -194,13 +195,13 @@ TEST_F(HiddenPage, OfAnotherDirectoryIsNotFound) {
     const std::string value = "damaged";
     if (::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0) != 0)
         GTEST_SKIP() << "no user attributes: " << strerrordesc_np(errno);
-    options.header_copies = -1;
+    const int directory = std::exchange(options.header_copies, -1);
     const auto refused = open();
     EXPECT_TRUE(failed(refused, EINVAL, "its first page is in another state-dir"));
     EXPECT_EQ(refused.error().kind, ErrorClass::resource_limit) << "a program would give up";
     EXPECT_EQ(page(), zeros);
     EXPECT_TRUE(failed(create(), EEXIST, "the record of a pool"));
-    options.header_copies = directory_.get();
+    options.header_copies = directory;
     pool_set("other.set", hidden_pool);
     EXPECT_TRUE(failed(create("other.set"), EEXIST, "the record of a pool"));
     EXPECT_TRUE(succeeded(open()));
