@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replaces the functions of the library that look at the files of the program's machine. The
 // linker's --wrap replaces them, see CMakeLists.txt.
+#include "librpmem/replica/local_data.hpp"
 #include "librpmem/replica/proof.hpp"
 #include "tests/simulation/sessions/local_machine.hpp"
 #include "tests/simulation/sessions/planted.hpp"
@@ -25,6 +26,17 @@ Result<LocalFiles> local_files_of_simulation(Memory memory) {
     if (!machine)
         return real_files(memory);
     return LocalFiles{machine->file()};
+}
+
+// The real one needs a descriptor table of its own, and the threads of the simulation share one.
+// Without a result, all blocks count as data.
+using FindData = Result<initiator::LocalData>(std::span<std::byte>);
+FindData real_data __asm__(
+    "__real__ZN5rpmem9initiator15find_local_dataESt4spanISt4byteLm18446744073709551615EE");
+FindData find_data __asm__(
+    "__wrap__ZN5rpmem9initiator15find_local_dataESt4spanISt4byteLm18446744073709551615EE");
+Result<initiator::LocalData> find_data(std::span<std::byte> memory) {
+    return LocalMachine::current() ? initiator::LocalData() : real_data(memory);
 }
 
 // The buffers of reads are no memory of the pool.
