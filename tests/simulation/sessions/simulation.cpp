@@ -3,6 +3,8 @@
 #include "tests/simulation/sessions/simulation.hpp"
 
 #include "common/base/call_within.hpp"
+#include "librpmem/replica/guarded_load.hpp"
+#include "librpmem/replica/guarded_load.hpp"
 #include "librpmem/session/start_channel.hpp"
 #include "tests/simulation/sessions/connections.hpp"
 #include "tests/simulation/sessions/intruder.hpp"
@@ -330,9 +332,11 @@ Arena::Arena() {
 Arena::~Arena() { ::munmap(memory_.data(), memory_.size()); }
 
 Outcome simulate(Arena& arena, const Options& options) {
-    // The first call in a process locks a mutex that later ones do not, which would change the
+    // The first calls in a process lock mutexes that later ones do not, which would change the
     // history.
     static_cast<void>(call_within(std::chrono::seconds(10), [] {}));
+    alignas(8) std::array<std::byte, 8> word{};
+    static_cast<void>(initiator::load_words_guarded(word.data(), word));
     std::ranges::fill(arena.memory(), std::byte()); // as in a new part
     Simulation simulation(arena, options);
     return simulation.run();
