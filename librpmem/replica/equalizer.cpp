@@ -76,9 +76,10 @@ void Equalizer::report_if_behind(bool is_whole) const {
         is_catching_up()
             ? fmt::format("{}: the replica is inconsistent, because it was catching up since {}",
                           name_, since)
-            : fmt::format("{}: the replica may be behind, because a session that began {} was not "
-                          "closed",
-                          name_, since);
+            : fmt::format(
+                  "{}: the replica may be behind since {}, because a session was not closed, "
+                  "or another program has changed it",
+                  name_, since);
     if (is_whole && equalize_ != Equalize::no)
         log_.warning("{}; the first call that writes compares it with the memory of this process",
                      problem);
@@ -131,11 +132,18 @@ void Equalizer::look_at_machine() {
     struct Found {
         std::vector<LocalFile> files;
         std::optional<InitiatorRecord> record;
+        std::optional<Error> later_format;
     };
     auto found = within(file_timeout_, [file = *record_file_, memory = memory_]() -> Result<Found> {
         Found both;
         RPMEM_ASSIGN(both.files, local_files(memory));
-        RPMEM_ASSIGN(both.record, file.read());
+        auto record = file.read();
+        if (!record && record.error().code == ENOTSUP)
+            both.later_format = record.error();
+        else if (!record)
+            return Failure(record.error());
+        else
+            both.record = std::move(*record);
         return both;
     });
     if (!found) {
@@ -145,12 +153,24 @@ void Equalizer::look_at_machine() {
     }
     files_ = std::move(found->files);
     has_record_ = found->record.has_value();
+    if (found->later_format)
+        return keep_later_format(*found->later_format);
     if (found->record && are_same_files(found->record->files, files_))
         recorded_epoch_ = std::max(found->record->epoch, found->record->opened_epoch);
     missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
         store_record({target_.id, found->record->epoch, target_.epoch, found->record->files,
                       found->record->attributes});
+}
+
+// A later version may have stored more than this one knows. It will find that the epoch of its
+// record is not the last one, and send nothing.
+void Equalizer::keep_later_format(const Error& error) {
+    missing_proof_ = record_problem_ = error.text;
+    has_record_ = is_later_format_ = true;
+    log_.warning("{}: the record of this machine is kept as it is, and this session has none: {}; "
+                 "use the version that has written it, or a later one",
+                 name_, error.text);
 }
 
 // A write that takes too long may still replace the file later, so the file can no longer be
@@ -271,7 +291,7 @@ void Equalizer::finish() {
 // to it. The run ID of libpmemobj shows that. For other memory, a record that proves nothing is not
 // replaced.
 void Equalizer::store_present_record() {
-    if (!may_send() && !must_compare() && !image_ && has_record_)
+    if (is_later_format_ || (!may_send() && !must_compare() && !image_ && has_record_))
         return;
     auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
     if (!files)
@@ -330,6 +350,8 @@ std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
 }
 
 void Equalizer::forget() {
+    if (is_later_format_)
+        return;
     record_problem_ = "it was erased, because the replica differs";
     const auto erased = within(file_timeout_, [file = *record_file_] { return file.erase(); });
     if (!erased)
@@ -343,6 +365,7 @@ bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
         .value_or(true);
 }
 
+// A record of a later format is erased, too. It would still prove that this memory is the source.
 // A look at all mappings takes long, so it is made only before the first write.
 Result<> Equalizer::before_read(std::span<const std::byte> destination) {
     const bool is_within = destination.data() < memory_.data() + memory_.size() &&

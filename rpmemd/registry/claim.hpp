@@ -9,7 +9,8 @@
 
 namespace rpmem::target {
 
-// Returns the record that follows LAST. NEXT has the new claim, the parts and the headers.
+// Returns the record that follows LAST. NEXT has the new claim, the parts and the headers. The time
+// of modification becomes unknown.
 //   a later generation of the same claim  keeps id, epoch, since, failure and the marks
 //   the first session of an initiator     keeps id, failure and marks; the next epoch; sets
 //   behind_since,
@@ -17,6 +18,14 @@ namespace rpmem::target {
 //   a session that creates the pool       a new id and the next epoch, the rest cleared
 [[nodiscard]] Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next,
                                         bool goes_on, bool created);
+
+// Whether another program has changed the pool since the session of LAST ended. NOW has the headers
+// and the time of modification that the pool has now. Both may be unknown.
+[[nodiscard]] bool is_changed_by_others(const PoolRecord& last, const PoolRecord& now);
+
+// Returns RECORD after such a change: a claim of nobody has written. So no initiator can prove that
+// its memory is the newer side, none can resume, and the pool may be behind.
+[[nodiscard]] PoolRecord changed_by_others(PoolRecord record);
 
 // See wire::ReplicaState.
 enum class ReplicaState { in_sync, catching_up, may_go_alone };

@@ -42,6 +42,11 @@ Result<> check_removal(const PoolOptions& options, const std::string& name,
     if (!pool || std::ranges::any_of(pool->parts, &PartFacts::locked))
         return {}; // the removal reports why
     const auto record = find_record(*pool, state);
+    if (!record && record.error().code == ENOTSUP)
+        return fail(ErrorClass::target_refused, EPERM,
+                    "pool {} is not removed: its record is {}; or remove the pool with rpmemctl "
+                    "remove --force",
+                    name, record.error().text);
     if (!record || !*record)
         return {};
     if ((*record)->accepted_epoch != 0)

@@ -210,6 +210,26 @@ TEST_F(HiddenPage, IsNoPlaceForANewPool) {
     EXPECT_TRUE(succeeded(create()));
 }
 
+// A later version may have saved the page in a format that this one would overwrite.
+TEST_F(HiddenPage, OfALaterFormatRefusesWritersAndStays) {
+    make_pool();
+    const std::string before = page();
+    const auto file = root / "state" / FirstPageFile::name_for(options.poolset_dir / "pool.set");
+    const std::string later = "RPMPAGE2" + std::string(4 * header_size - 8, 'x');
+    write_file(file, later);
+    for (const auto& refused : {open(), create()}) {
+        EXPECT_FALSE(refused);
+        EXPECT_TRUE(refused || test::contains(refused.error().text, file.filename().native()));
+        EXPECT_TRUE(refused || test::contains(refused.error().text,
+                                              "has format 2, but this rpmemd knows formats only up "
+                                              "to 1"));
+    }
+    options.read_only = true;
+    EXPECT_TRUE(succeeded(open()));
+    EXPECT_EQ(page(), before);
+    EXPECT_EQ(read_file(file), later);
+}
+
 TEST_F(HiddenPage, OfARemovedPartIsNotUsed) {
     make_pool();
     hide();
