@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <ranges>
+#include <chrono>
 
 namespace rpmem::target {
 namespace {
@@ -17,9 +17,10 @@ namespace {
 using nlohmann::json;
 
 bool is_modified_by_others(const PoolRecord& record, const PoolFacts& pool) {
-    const auto now =
-        std::ranges::max(pool.parts | std::views::transform(&PartFacts::modified)).count();
-    return record.modified != 0 && now != 0 && now != record.modified;
+    std::chrono::nanoseconds now{};
+    for (const PartFacts& part : pool.parts)
+        now = std::max(now, part.modified);
+    return record.modified != 0 && now.count() != 0 && now.count() != record.modified;
 }
 
 // If the last claim was not closed and no daemon holds it, the pool may be behind since the claim

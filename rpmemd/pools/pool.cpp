@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -88,10 +87,16 @@ const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 const std::vector<PartFile>& Pool::parts() const { return mapped_->parts; }
 std::chrono::nanoseconds Pool::modified_before() const {
-    return std::ranges::max(parts() | std::views::transform(&PartFile::modified_before));
+    std::chrono::nanoseconds latest{};
+    for (const PartFile& part : parts())
+        latest = std::max(latest, part.modified_before());
+    return latest;
 }
 std::chrono::nanoseconds Pool::modified() const {
-    return std::ranges::max(parts() | std::views::transform(&PartFile::modified));
+    std::chrono::nanoseconds latest{};
+    for (const PartFile& part : parts())
+        latest = std::max(latest, part.modified());
+    return latest;
 }
 bool Pool::is_read_only() const { return mapped_->read_only; }
 bool Pool::is_wanted() const { return std::ranges::any_of(parts(), &PartFile::is_wanted); }

@@ -124,6 +124,14 @@ TEST_P(ChangedByOthersTest, ARefusedSessionIsNoChange) {
     EXPECT_EQ(last_->pool_state()->behind_since, 0);
 }
 
+TEST_P(ChangedByOthersTest, ASessionThatOnlyReadsWarnsAndChangesNothing) {
+    closed_session(alice, 50, 100);
+    for (int attempts = 0; attempts < 2; ++attempts) {
+        const auto reader = attempt(bob, 0, modified(200), true);
+        expect_noticed(reader);
+    }
+}
+
 // A Device DAX has no such time.
 TEST_P(ChangedByOthersTest, WithoutATimeNothingIsNoticed) {
     closed_session(alice, 0, 0);
