@@ -87,8 +87,8 @@ Result<> Registration::compare(const PoolRecord& now) const {
             pool_name_,
             last_->owner == Owner{}
                 ? std::string("an administrator has evicted its session or accepted this copy "
-                              "(rpmemctl evict, accept, take), or a client of protocol 0.1 has "
-                              "opened it for writing since, or another program has changed it")
+                              "(rpmemctl evict, accept, take), another program has changed it, or "
+                              "a client of protocol 0.1 has opened it for writing since")
                 : fmt::format("another session, of {}, has opened it for writing since",
                               describe(last_->initiator)));
     if (last_->generation > now.generation)
@@ -303,9 +303,10 @@ void Registration::closed(bool has_written, std::chrono::nanoseconds modified) {
 
 // A session whose claim was refused has modified the parts, too. An unknown time stays unknown.
 void Registration::ended(std::chrono::nanoseconds modified) {
-    pool_.modified = modified.count();
-    save();
-    if (state_ == State::holding || !place_ || !last_ || last_->modified == 0)
+    if (std::exchange(pool_.modified, modified.count()) != modified.count())
+        save();
+    if (state_ == State::holding || !place_ || !last_ || last_->modified == 0 ||
+        last_->modified == modified.count())
         return;
     last_->modified = modified.count();
     if (const auto written = place_->write(*last_); !written)
