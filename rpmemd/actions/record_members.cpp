@@ -8,29 +8,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <chrono>
-
 namespace rpmem::target {
 namespace {
 
 using nlohmann::json;
 
-bool is_modified_by_others(const PoolRecord& record, const PoolFacts& pool) {
-    std::chrono::nanoseconds now{};
-    for (const PartFacts& part : pool.parts)
-        now = std::max(now, part.modified);
-    return record.modified != 0 && now.count() != 0 && now.count() != record.modified;
-}
-
 // If the last claim was not closed and no daemon holds it, the pool may be behind since the claim
-// began. If another program has changed the pool, it may be so since the last claim ended.
-json behind_since(const PoolRecord& record, const PoolFacts& pool, bool in_use) {
-    constexpr std::int64_t second = 1000000000; // in nanoseconds
+// began.
+json behind_since(const PoolRecord& record, bool in_use) {
     if (record.behind_since != 0)
         return record.behind_since;
-    if (record.closed && !in_use && is_modified_by_others(record, pool))
-        return record.modified / second;
     return record.closed || in_use ? json(nullptr) : json(record.since);
 }
 
@@ -55,7 +42,7 @@ json record_members(const ActionContext& context, const PoolFacts& pool, bool in
     if (!record || !*record)
         return members;
     const PoolRecord& known = **record;
-    members["behind_since"] = behind_since(known, pool, in_use);
+    members["behind_since"] = behind_since(known, in_use);
     if (known.catching_up_since != 0)
         members["catching_up_since"] = known.catching_up_since;
     // While the program runs, or after it has closed the pool, nothing is missing that it knows of.

@@ -46,6 +46,11 @@ PoolRecord changed_by_others(PoolRecord record) {
     return record;
 }
 
+PoolRecord as_found(PoolRecord record, std::chrono::nanoseconds modified) {
+    const PoolRecord now{.headers = record.headers, .modified = modified.count()};
+    return is_changed_by_others(record, now) ? changed_by_others(std::move(record)) : record;
+}
+
 PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) {
     switch (state) {
     case ReplicaState::catching_up:
@@ -73,6 +78,7 @@ PoolRecord accepted(PoolRecord record) {
     record.generation = 0;
     record.since = std::time(nullptr);
     record.closed = true;
+    record.modified = 0; // whoever has changed the pool, its bytes are accepted
     record.behind_since = record.catching_up_since = record.alone_since = 0;
     return record;
 }

@@ -5,6 +5,7 @@
 #include "common/base/result.hpp"
 #include "rpmemd/registry/records.hpp"
 
+#include <chrono>
 #include <optional>
 
 namespace rpmem::target {
@@ -26,6 +27,10 @@ namespace rpmem::target {
 // Returns RECORD after such a change: a claim of nobody has written. So no initiator can prove that
 // its memory is the newer side, none can resume, and the pool may be behind.
 [[nodiscard]] PoolRecord changed_by_others(PoolRecord record);
+
+// Returns RECORD, or what changed_by_others() makes of it if its parts were modified MODIFIED, and
+// the record has another time. For actions, which look at a pool without a session.
+[[nodiscard]] PoolRecord as_found(PoolRecord record, std::chrono::nanoseconds modified);
 
 // See wire::ReplicaState.
 enum class ReplicaState { in_sync, catching_up, may_go_alone };

@@ -24,9 +24,8 @@ Result<std::optional<PoolRecord>> record_in_state(const PoolFacts& pool,
     return file->read<PoolRecord>();
 }
 
-} // namespace
-
-Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const StateDirectory* state) {
+Result<std::optional<PoolRecord>> stored_record(const PoolFacts& pool,
+                                                const StateDirectory* state) {
     if (!pool.attribute && pool.attribute.error().code == ENOTSUP)
         return record_in_state(pool, state);
     RPMEM_TRY(pool.attribute);
@@ -34,6 +33,18 @@ Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const State
         return std::nullopt;
     RPMEM_ASSIGN(auto record, decode_attribute(**pool.attribute));
     return std::optional(std::move(record));
+}
+
+} // namespace
+
+Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const StateDirectory* state) {
+    RPMEM_ASSIGN(auto record, stored_record(pool, state));
+    std::chrono::nanoseconds modified{};
+    for (const PartFacts& part : pool.parts)
+        modified = std::max(modified, part.modified);
+    if (record)
+        record = as_found(std::move(*record), modified);
+    return record;
 }
 
 Result<> check_removal(const PoolOptions& options, const std::string& name,

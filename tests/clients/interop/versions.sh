@@ -110,6 +110,18 @@ lost() {
     wait $program_pid || fail "the program has ended with status $?"
 }
 
+# write_part: changes the part without rpmemd.
+write_part() {
+    head -c $range /dev/urandom |
+        dd of="$replica" bs=4096 seek=$((second_at / 4096)) conv=notrunc status=none
+}
+
+# expect_listed GREP-OPTION...: looks at the line of the pool in rpmemctl list.
+expect_listed() {
+    "$ctl" list "$RPMEM_TEST_TARGET" >"$out" 2>&1 || fail "rpmemctl list"
+    grep 'pool.set' "$out" | grep -q "$@" || fail "not listed: $*"
+}
+
 use_tested_daemon
 step "create, persist, read, close"
 fresh
@@ -172,8 +184,7 @@ wait_until_free
 ! grep -q 'another program' "$log" "$dir/rpmemd.log" || fail "noticed before it happened: $(cat "$log")"
 cp "$dir/local" "$dir/aside"
 if cmp -s "$RPMEM_DAEMON" "$head_daemon"; then
-    head -c $range /dev/urandom |
-        dd of="$replica" bs=4096 seek=$((second_at / 4096)) conv=notrunc status=none
+    write_part
 else
     use_tested_daemon
     run "$library" open 9 || fail "the pool cannot be opened by the other daemon"
@@ -182,8 +193,7 @@ else
     use_daemon "$head_daemon"
 fi
 cp "$dir/aside" "$dir/local" # this machine lacks what the other session has written
-"$ctl" list "$RPMEM_TEST_TARGET" >"$out" 2>&1 || fail "rpmemctl list"
-says 'pool.set .* behind'
+expect_listed -w behind
 cp "$replica" "$dir/before"
 run "$head_library" open 1 RPMEM_EQUALIZE=yes || fail "the pool cannot be opened again"
 wait_until_free
@@ -201,6 +211,11 @@ says 'the replica is equal again' "$log"
 run "$head_library" open 1 RPMEM_EQUALIZE=yes || fail "the pool cannot be opened"
 wait_until_free
 ! grep -q behind "$log" || fail "it is still behind: $(cat "$log")"
-"$ctl" list "$RPMEM_TEST_TARGET" >"$out" 2>&1 || fail "rpmemctl list"
-! grep -q behind "$out" || fail "it is still listed as behind"
+expect_listed -w closed
+
+step "an operator accepts what another program has changed"
+write_part
+expect_listed -w behind
+"$ctl" accept --yes "$RPMEM_TEST_TARGET" pool.set >"$out" 2>&1 || fail "rpmemctl accept"
+expect_listed -w closed
 step "done"
