@@ -77,9 +77,10 @@ void Equalizer::report_if_behind(bool is_whole) const {
         is_catching_up()
             ? fmt::format("{}: the replica is inconsistent, because it was catching up since {}",
                           name_, since)
-            : fmt::format("{}: the replica may be behind, because a session that began {} was not "
-                          "closed",
-                          name_, since);
+            : fmt::format(
+                  "{}: the replica may be behind since {}, because a session was not closed, "
+                  "or another program has changed it",
+                  name_, since);
     if (is_whole && equalize_ != Equalize::no)
         log_.warning("{}; the first call that writes compares it with the memory of this process",
                      problem);
@@ -133,11 +134,18 @@ void Equalizer::look_at_machine() {
     struct Found {
         std::vector<LocalFile> files;
         std::optional<InitiatorRecord> record;
+        std::optional<Error> later_format;
     };
     auto found = within(file_timeout_, [file = *record_file_, memory = memory_]() -> Result<Found> {
         Found both;
         RPMEM_ASSIGN(both.files, local_files(memory));
-        RPMEM_ASSIGN(both.record, file.read());
+        auto record = file.read();
+        if (!record && record.error().code == ENOTSUP)
+            both.later_format = record.error();
+        else if (!record)
+            return Failure(record.error());
+        else
+            both.record = std::move(*record);
         return both;
     });
     if (!found) {
@@ -147,12 +155,24 @@ void Equalizer::look_at_machine() {
     }
     files_ = std::move(found->files);
     has_record_ = found->record.has_value();
+    if (found->later_format)
+        return keep_later_format(*found->later_format);
     if (found->record && are_same_files(found->record->files, files_))
         recorded_epoch_ = std::max(found->record->epoch, found->record->opened_epoch);
     missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
         store_record({target_.id, found->record->epoch, target_.epoch, found->record->files,
                       found->record->attributes});
+}
+
+// A later version may have stored more than this one knows. It will find that the epoch of its
+// record is not the last one, and send nothing.
+void Equalizer::keep_later_format(const Error& error) {
+    missing_proof_ = record_problem_ = error.text;
+    has_record_ = is_later_format_ = true;
+    log_.warning("{}: the record of this machine is kept as it is, and this session has none: {}; "
+                 "use the version that has written it, or a later one",
+                 name_, error.text);
 }
 
 // A write that takes too long may still replace the file later, so the file can no longer be
@@ -303,7 +323,7 @@ void Equalizer::hand_over() {
 // to it. The run ID of libpmemobj shows that. For other memory, a record that proves nothing is not
 // replaced.
 void Equalizer::store_present_record() {
-    if (!may_send() && !must_compare() && !image_ && has_record_)
+    if (is_later_format_ || (!may_send() && !must_compare() && !image_ && has_record_))
         return;
     auto files = within(file_timeout_, [memory = memory_] { return local_files(memory); });
     if (!files)

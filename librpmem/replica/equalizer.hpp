@@ -134,6 +134,7 @@ private:
     void look_at_machine();
     void store_record(const InitiatorRecord& record);
     void store_present_record();
+    void keep_later_format(const Error& error);
     void forget();
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
@@ -163,6 +164,7 @@ private:
     std::vector<LocalFile> files_; // empty if they are unknown
     InitiatorRecord record_;       // as it was written last
     bool has_record_ = false;      // this machine has a record, whatever it proves
+    bool is_later_format_ = false; // a later version has written it, so it is not replaced
     // Epoch of the last claim with the files that are mapped now, from the record; 0 if unknown.
     std::uint64_t recorded_epoch_ = 0;
     // RPMEM_ON_LOSS=alone, and neither a proof nor a run ID of libpmemobj tells whether this memory

@@ -48,6 +48,8 @@ std::optional<rpmem_pool_attr> Equalizer::kept_attributes() const {
 }
 
 void Equalizer::forget() {
+    if (is_later_format_)
+        return;
     record_problem_ = "it was erased, because the replica differs";
     record_.attributes.reset();
     const auto erased = within(file_timeout_, [file = *record_file_] { return file.erase(); });
@@ -62,6 +64,7 @@ bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
         .value_or(true);
 }
 
+// A record of a later format is erased, too. It would still prove that this memory is the source.
 // A look at all mappings takes long, so it is made only before the first write.
 Result<> Equalizer::before_read(std::span<const std::byte> destination) {
     const bool is_within = destination.data() < memory_.data() + memory_.size() &&

@@ -39,6 +39,9 @@ ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
     record->behind_since = 0;
     record->catching_up_since = 0;
     record->alone_since = 0;
+    // The change of another program is in what was compared.
+    if (record->modified != 0)
+        record->modified = pool.modified_before().count();
     const bool forgets = request.forget_accepted && record->accepted_epoch != 0;
     if (forgets)
         record->accepted_epoch = 0;

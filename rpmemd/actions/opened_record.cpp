@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/actions/opened_record.hpp"
 
+#include "rpmemd/registry/claim.hpp"
+
 namespace rpmem::target {
 
 Result<OpenedRecord> read_record(const ActionContext& context, Pool pool) {
@@ -8,6 +10,14 @@ Result<OpenedRecord> read_record(const ActionContext& context, Pool pool) {
     PoolRecordPlace place(pool.attribute(), context.state ? &*context.state : nullptr, parts.at(0),
                           PoolRecordPlace::Access::read_write);
     RPMEM_ASSIGN(auto record, place.read());
+    if (record)
+        record = as_found(std::move(*record), pool.modified_before());
+    // To open the pool has modified its parts. The next session must not take that for the change
+    // of another program.
+    if (!pool.is_read_only() && record && record->modified != 0) {
+        record->modified = 0;
+        RPMEM_TRY(place.write(*record));
+    }
     return OpenedRecord{std::move(pool), std::move(place), std::move(record)};
 }
 

@@ -48,7 +48,7 @@ Result<> open_unused_page(const PoolOptions& options, const PartFile& first, Map
             "part {} has no header, but the record of a pool (attribute {}): it is catching "
             "up, and its first page is in a state-dir; remove that pool, or the file",
             first.path().native(), pool_attribute_name);
-    open_first_page(options, first, pool);
+    RPMEM_TRY(open_first_page(options, first, pool));
     if (!pool.first_page || !pool.first_page->saved())
         return {};
     return fail(ErrorClass::caller_fault, EEXIST,
@@ -72,9 +72,9 @@ Result<Pool> create(const PoolOptions& options, const PoolSet& pool_set, std::st
     pool->log = log;
     RPMEM_TRY(open_unused_page(options, claimed.parts().front(), *pool));
     RPMEM_TRY(prepare_headers(*pool, claimed.parts(), attributes));
+    RPMEM_TRY(open_header_copy(options, pool->headers.size(), *pool));
     RPMEM_TRY(claimed.write_headers(pool->headers));
     RPMEM_TRY(claimed.make_durable());
-    open_header_copy(options, pool->headers.size(), *pool);
     log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, claimed.parts().size());
     pool->parts = claimed.keep(); // nothing may throw after this: it would not undo the creation
     return Pool(std::move(pool));

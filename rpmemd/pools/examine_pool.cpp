@@ -47,6 +47,7 @@ std::optional<PartFile> examine_part(PartFacts& facts, PartRules rules) {
     if (fstat(part->fd(), &status) == 0)
         facts.allocated = static_cast<std::uint64_t>(status.st_blocks) * 512; // see stat(3type)
     facts.size = part->size();
+    facts.modified = part->modified();
     facts.device_dax = part->is_device_dax();
     facts.locked = is_locked(*part);
     const MediumName medium = facts.device_dax ? MediumName{} : medium_of(part->fd());

@@ -9,6 +9,7 @@
 #include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/pools/pool.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -23,7 +24,8 @@ struct PartFacts {
     // The size in the pool set file, or nothing for AUTO and for the files of a directory.
     std::optional<std::uint64_t> set_size{};
     std::uint64_t size = 0;
-    std::uint64_t allocated = 0; // bytes on its file system
+    std::uint64_t allocated = 0;         // bytes on its file system
+    std::chrono::nanoseconds modified{}; // see PartFile::modified()
     bool device_dax = false;
     bool locked = false;          // a writing session or another program has an exclusive lock
     std::string file_system{};    // empty if the type of the file system is not known

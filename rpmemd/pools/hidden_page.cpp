@@ -28,18 +28,21 @@ bool is_hidden_by(const SavedPage& saved, const PoolHeader& page, bool has_heade
 
 } // namespace
 
-void open_first_page(const PoolOptions& options, const PartFile& first, MappedPool& pool) {
+Result<> open_first_page(const PoolOptions& options, const PartFile& first, MappedPool& pool) {
     if (options.header_copies < 0)
-        return;
+        return {};
     auto opened = open_saved(options, pool.name, first, pool.read_only);
     if (opened)
         pool.first_page = std::make_unique<FirstPageFile>(std::move(*opened));
+    else if (!pool.read_only && opened.error().code == ENOTSUP)
+        return Failure(opened.error());
     else if (!pool.read_only)
         pool.log.warning("pool {}: {}; other programs of this machine can open the pool while it "
                          "is catching up",
                          pool.name, opened.error().text);
     else if (opened.error().code != ENOENT)
         pool.log.warning("pool {}: {}", pool.name, opened.error().text);
+    return {};
 }
 
 Result<> look_at_first_page(MappedPool& pool, const PartFile& first) {

@@ -31,8 +31,8 @@ struct PoolOptions;
 
 // Opens the file for the first page of POOL, whose first part is FIRST. Without a directory for it,
 // or if it cannot be used, the page of this pool is never hidden. A session that may write logs
-// that as a warning.
-void open_first_page(const PoolOptions& options, const PartFile& first, MappedPool& pool);
+// that as a warning. It fails with ENOTSUP if a later version has written the file.
+Result<> open_first_page(const PoolOptions& options, const PartFile& first, MappedPool& pool);
 
 // Finds out whether the page of POOL is hidden.
 Result<> look_at_first_page(MappedPool& pool, const PartFile& first);

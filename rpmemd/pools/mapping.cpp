@@ -94,16 +94,19 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
     return Mapping{std::move(memory), std::move(medium), std::move(on_pmem)};
 }
 
-void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool) {
+Result<> open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool) {
     if (options.header_copies < 0 || count == 0)
-        return;
+        return {};
     auto opened =
         HeaderCopyFile::open(options.header_copies, options.poolset_dir / pool.name, count);
     if (opened)
         pool.header_copy = std::move(*opened);
+    else if (opened.error().code == ENOTSUP)
+        return Failure(opened.error());
     else
         pool.log.warning("pool {}: {}; a header that a loss of power tears cannot be restored",
                          pool.name, opened.error().text);
+    return {};
 }
 
 void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before) {

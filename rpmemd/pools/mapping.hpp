@@ -69,8 +69,9 @@ struct Mapping {
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 
 // Opens the file for a copy of COUNT headers. Does nothing without a directory for it or without
-// headers. If the file cannot be used, only logs a warning.
-void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool);
+// headers. If the file cannot be used, only logs a warning. Fails with ENOTSUP if a later version
+// has written the file.
+Result<> open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool);
 
 // Saves two sets of headers in the copy: BEFORE, which the medium has now, and those of POOL. Call
 // it before the headers of POOL are written to the parts. On failure only logs a warning.

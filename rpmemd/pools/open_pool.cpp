@@ -199,9 +199,10 @@ Result<> open_parts(const PoolOptions& options, const PoolSet& pool_set, std::si
     } else {
         RPMEM_TRY(open_listed_parts(pool_set, parts));
     }
-    open_first_page(options, parts.parts().front(), pool);
+    RPMEM_TRY(open_first_page(options, parts.parts().front(), pool));
     if (!pool.read_only)
-        open_header_copy(options, count_headers(parts.parts(), pool.header_layout), pool);
+        RPMEM_TRY(
+            open_header_copy(options, count_headers(parts.parts(), pool.header_layout), pool));
     RPMEM_TRY(read_headers(pool, parts.parts()));
     return pool.read_only || !directories ? Result<>() : grow(*directories, size, parts);
 }

@@ -86,6 +86,19 @@ std::size_t Pool::size() const { return mapped_->memory.size(); }
 const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 const std::vector<PartFile>& Pool::parts() const { return mapped_->parts; }
+std::chrono::nanoseconds Pool::modified_before() const {
+    std::chrono::nanoseconds latest{};
+    for (const PartFile& part : parts())
+        latest = std::max(latest, part.modified_before());
+    return latest;
+}
+std::chrono::nanoseconds Pool::modified() const {
+    std::chrono::nanoseconds latest{};
+    for (const PartFile& part : parts())
+        latest = std::max(latest, part.modified());
+    return latest;
+}
+bool Pool::is_read_only() const { return mapped_->read_only; }
 bool Pool::is_wanted() const { return std::ranges::any_of(parts(), &PartFile::is_wanted); }
 HeaderLayout Pool::header_layout() const { return mapped_->header_layout; }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }

@@ -12,6 +12,7 @@
 
 #include <librpmem.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -69,9 +70,13 @@ public:
     [[nodiscard]] bool is_pmem() const;                       // every part is persistent memory
     [[nodiscard]] bool has_headers() const;                   // false for OPTION NOHDRS
     [[nodiscard]] const std::vector<PartFile>& parts() const; // open and locked
+    // When a part was last modified: before the pool was opened, and now. 0 if that is unknown.
+    [[nodiscard]] std::chrono::nanoseconds modified_before() const;
+    [[nodiscard]] std::chrono::nanoseconds modified() const;
     // Returns whether a process waits to open a part for writing, see PartFile::is_wanted().
     [[nodiscard]] bool is_wanted() const;
     [[nodiscard]] HeaderLayout header_layout() const;
+    [[nodiscard]] bool is_read_only() const;
     // Returns the first failure of the medium, after which the session must end. From then on
     // nothing is acknowledged, the shutdown state stays dirty, and close() drops the page cache of
     // the parts.

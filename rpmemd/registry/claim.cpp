@@ -9,6 +9,7 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
                           bool created) {
     next.epoch = !last ? 1 : goes_on ? last->epoch : last->epoch + 1;
     next.written_epoch = next.epoch;
+    next.modified = 0;
     if (!last || created) {
         transport::SystemRandom random;
         RPMEM_TRY(random.fill(next.id));
@@ -26,6 +27,28 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
     if (goes_on)
         next.since = last->since;
     return next;
+}
+
+bool is_changed_by_others(const PoolRecord& last, const PoolRecord& now) {
+    const bool is_modified =
+        last.modified != 0 && now.modified != 0 && last.modified != now.modified;
+    return is_modified || (last.headers != transport::Digest{} && last.headers != now.headers);
+}
+
+PoolRecord changed_by_others(PoolRecord record) {
+    constexpr std::int64_t second = 1000000000;
+    ++record.epoch;
+    record.written_epoch = record.epoch;
+    record.owner = Owner{};
+    record.generation = 0;
+    if (record.closed && record.behind_since == 0)
+        record.behind_since = record.modified != 0 ? record.modified / second : record.since;
+    return record;
+}
+
+PoolRecord as_found(PoolRecord record, std::chrono::nanoseconds modified) {
+    const PoolRecord now{.headers = record.headers, .modified = modified.count()};
+    return is_changed_by_others(record, now) ? changed_by_others(std::move(record)) : record;
 }
 
 PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) {
@@ -55,6 +78,7 @@ PoolRecord accepted(PoolRecord record) {
     record.generation = 0;
     record.since = std::time(nullptr);
     record.closed = true;
+    record.modified = 0; // whoever has changed the pool, its bytes are accepted
     record.behind_since = record.catching_up_since = record.alone_since = 0;
     return record;
 }

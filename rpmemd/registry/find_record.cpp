@@ -24,9 +24,8 @@ Result<std::optional<PoolRecord>> record_in_state(const PoolFacts& pool,
     return file->read<PoolRecord>();
 }
 
-} // namespace
-
-Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const StateDirectory* state) {
+Result<std::optional<PoolRecord>> stored_record(const PoolFacts& pool,
+                                                const StateDirectory* state) {
     if (!pool.attribute && pool.attribute.error().code == ENOTSUP)
         return record_in_state(pool, state);
     RPMEM_TRY(pool.attribute);
@@ -36,12 +35,29 @@ Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const State
     return std::optional(std::move(record));
 }
 
+} // namespace
+
+Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool, const StateDirectory* state) {
+    RPMEM_ASSIGN(auto record, stored_record(pool, state));
+    std::chrono::nanoseconds modified{};
+    for (const PartFacts& part : pool.parts)
+        modified = std::max(modified, part.modified);
+    if (record)
+        record = as_found(std::move(*record), modified);
+    return record;
+}
+
 Result<> check_removal(const PoolOptions& options, const std::string& name,
                        const StateDirectory* state) {
     const auto pool = examine_pool(options, name);
     if (!pool || std::ranges::any_of(pool->parts, &PartFacts::locked))
         return {}; // the removal reports why
     const auto record = find_record(*pool, state);
+    if (!record && record.error().code == ENOTSUP)
+        return fail(ErrorClass::target_refused, EPERM,
+                    "pool {} is not removed: its record is {}; or remove the pool with rpmemctl "
+                    "remove --force",
+                    name, record.error().text);
     if (!record || !*record)
         return {};
     if ((*record)->accepted_epoch != 0)

@@ -12,7 +12,8 @@
 
 namespace rpmem::target {
 
-// STATE is null if state-dir cannot be used. Returns nothing if the pool has no record.
+// STATE is null if state-dir cannot be used. Returns nothing if the pool has no record. The change
+// of another program is in the record, see as_found().
 [[nodiscard]] Result<std::optional<PoolRecord>> find_record(const PoolFacts& pool,
                                                             const StateDirectory* state);
 

@@ -155,6 +155,7 @@ void describe(auto& fields, PoolRecord& record, std::uint64_t format) {
     fields.field("behind_since", record.behind_since);
     fields.field("failure", record.failure);
     fields.optional_field("written_epoch", record.written_epoch);
+    fields.optional_field("modified", record.modified);
     if (format < format_with_states)
         return;
     fields.field("catching_up_since", record.catching_up_since);

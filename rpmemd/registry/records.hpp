@@ -82,6 +82,10 @@ struct PoolRecord {
     // Epoch that an operator of this machine made by accepting this copy as it was. An initiator
     // whose last claim is older has other bytes. 0 if there is none.
     std::uint64_t accepted_epoch = 0;
+    // When a part was last modified, as the last session left it, in nanoseconds since the epoch. A
+    // program that does not write the record, such as rpmemd 1.12.1, shows by that. 0 if unknown,
+    // as long as a session has the pool.
+    std::int64_t modified = 0;
 
     bool operator==(const PoolRecord&) const = default;
 };

@@ -43,16 +43,11 @@ Result<Digest> digest_of(std::span<const PoolHeader> headers) {
     return hash(std::as_bytes(headers));
 }
 
-// Whether state-dir may be usable a moment later. Its file system may not be mounted yet, or may be
-// full, and this system may lack descriptors or memory.
-bool may_pass(int code) {
-    return code == ENOENT || code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE ||
-           code == ENOMEM;
-}
-
 std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
+
+constexpr std::int64_t second = 1000000000; // in nanoseconds
 
 // The advice for a pool that its program has to make equal. rpmem_remove() does not remove it, see
 // check_removal().
@@ -84,66 +79,6 @@ void Registration::warn(const std::string& text) {
     notices_.push_back(text);
 }
 
-Result<> Registration::end_earlier() const {
-    if (identity_.generation == 0)
-        return {};
-    std::vector<LiveSession> earlier;
-    for (const LiveSession& session : live_sessions(*directory_, log_)) {
-        const SessionRecord& other = session.record;
-        if (other.owner != identity_.owner)
-            continue;
-        if (other.generation > identity_.generation)
-            return fail(ErrorClass::target_refused, EBUSY,
-                        "a newer session (generation {}) exists; this one is generation {}",
-                        other.generation, identity_.generation);
-        earlier.push_back(session);
-    }
-    for (const LiveSession& other : earlier) {
-        log_.notice("ending process {}, which serves generation {} of this initiator", other.pid,
-                    other.record.generation);
-        RPMEM_TRY(end_daemon(*directory_, other));
-    }
-    return {};
-}
-
-Result<> Registration::enter(SessionIdentity identity) {
-    set_state(State::unlisted);
-    identity_ = std::move(identity);
-    const bool takes_over = identity_.generation > 0 && !read_only_;
-    auto directory = StateDirectory::open(state_dir_);
-    if (directory)
-        directory_ = std::move(*directory);
-    else if (takes_over)
-        return fail(ErrorClass::target_refused,
-                    may_pass(directory.error().code) ? directory.error().code : EACCES,
-                    "an earlier session cannot be resumed, because state-dir cannot be used: {}",
-                    directory.error().text);
-    if (directory_) {
-        remove_old_pool_files(*directory_);
-        remove_ended_sessions(*directory_);
-    }
-    if (directory_ && !read_only_)
-        RPMEM_TRY(end_earlier());
-    const auto written = directory ? write_session() : Result<>(Failure(directory.error()));
-    if (written)
-        set_state(State::listed);
-    else
-        warn(fmt::format("this session cannot be resumed after a loss, because state-dir cannot be "
-                         "used: {}",
-                         written.error().text));
-    return {};
-}
-
-Result<> Registration::write_session() {
-    session_.owner = identity_.owner;
-    session_.generation = identity_.generation;
-    session_.initiator = identity_.initiator;
-    session_.since = std::time(nullptr);
-    session_.read_only = read_only_;
-    RPMEM_ASSIGN(session_file_, make_session_file(*directory_, session_));
-    return {};
-}
-
 Result<> Registration::compare(const PoolRecord& now) const {
     if (!last_)
         return stale(pool_name_, "it has no record of the earlier session");
@@ -152,8 +87,8 @@ Result<> Registration::compare(const PoolRecord& now) const {
             pool_name_,
             last_->owner == Owner{}
                 ? std::string("an administrator has evicted its session or accepted this copy "
-                              "(rpmemctl evict, accept, take), or a client of protocol 0.1 has "
-                              "opened it for writing since")
+                              "(rpmemctl evict, accept, take), another program has changed it, or "
+                              "a client of protocol 0.1 has opened it for writing since")
                 : fmt::format("another session, of {}, has opened it for writing since",
                               describe(last_->initiator)));
     if (last_->generation > now.generation)
@@ -165,6 +100,11 @@ Result<> Registration::compare(const PoolRecord& now) const {
         return stale(pool_name_, "its parts are other files than those of the earlier session");
     if (last_->headers != Digest{} && last_->headers != now.headers)
         return stale(pool_name_, "the headers of its parts have been changed since");
+    // An initiator that may go on alone compares the pool itself, see wire::PoolState.
+    if (last_->modified != 0 && now.modified > last_->modified && last_->alone_since == 0)
+        return stale(pool_name_, fmt::format("another program, such as rpmemd 1.12.1, has modified "
+                                             "its parts {}, after the earlier session",
+                                             describe_time(now.modified / second)));
     return {};
 }
 
@@ -175,7 +115,8 @@ Result<PoolRecord> Registration::claim_of(const PoolUse& use) const {
                      .initiator = {.host = cut(identity_.initiator.host),
                                    .user = cut(identity_.initiator.user),
                                    .address = cut(identity_.initiator.address)},
-                     .since = std::time(nullptr)};
+                     .since = std::time(nullptr),
+                     .modified = use.modified.count()};
     RPMEM_ASSIGN(claim.parts, digest_of(use.parts));
     RPMEM_ASSIGN(claim.headers, digest_of(use.headers));
     return claim;
@@ -205,9 +146,20 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record, bool 
             "and was not closed, so it may lack the last calls of that session; {}",
             pool_name_, describe(record->initiator), describe_time(record->since), how_to_renew));
     else if (record->behind_since != 0)
-        warn(fmt::format("pool {} may be behind: a session that began {} was not closed, and the "
-                         "pool was not made equal since; {}",
+        warn(fmt::format("pool {} may be behind since {}: a session was not closed, or another "
+                         "program has changed it, and it was not made equal since; {}",
                          pool_name_, describe_time(record->behind_since), how_to_renew));
+}
+
+void Registration::warn_of_change(const PoolRecord& last, const PoolRecord& now) {
+    const std::string when =
+        now.modified != 0 && now.modified != last.modified
+            ? fmt::format("; its parts were modified {}", describe_time(now.modified / second))
+            : std::string();
+    warn(fmt::format("pool {} may be behind or ahead: another program, such as rpmemd 1.12.1, has "
+                     "changed it after the last session of this rpmemd, of {}{}; compare it with "
+                     "rpmemctl verify",
+                     pool_name_, describe(last.initiator), when));
 }
 
 // The claim must be durable before this session may write. Otherwise a power failure could erase
@@ -218,8 +170,13 @@ Result<> Registration::claim(bool goes_on, bool created, bool knows_states) {
         return stale(pool_name_, describe_catching_up(*last_), how_to_end_marks);
     if (last_ && may_be_ahead(*last_) && !created && !knows_states)
         return stale(pool_name_, describe_alone(*last_), how_to_end_marks);
-    if (goes_on)
-        RPMEM_TRY(compare(pool_));
+    const auto resumed = goes_on ? compare(pool_) : Result<>();
+    // A session that is refused changes the parts, too, so it has to remember the change.
+    if (last_ && !created && (!goes_on || !resumed) && is_changed_by_others(*last_, pool_)) {
+        warn_of_change(*last_, pool_);
+        last_ = changed_by_others(std::move(*last_));
+    }
+    RPMEM_TRY(resumed);
     RPMEM_ASSIGN(pool_, follow(last_, pool_, goes_on, created));
     may_go_alone_ = goes_on && pool_.alone_since != 0;
     return in_context("the pool cannot be opened for writing: its claim cannot be stored",
@@ -265,20 +222,11 @@ void Registration::look() {
         log_.error("the record of the pool is ignored: {}", found.error().text);
         return;
     }
+    if (*found && is_changed_by_others(**found, pool_))
+        warn_of_change(**found, pool_);
     warn_if_behind(*found, true);
     found_record_ = found->value_or(PoolRecord{});
     found_record_->parts = pool_.parts; // a part may have been replaced since the claim
-}
-
-void Registration::list(const PoolUse& use) {
-    session_.pool_set = pool_name_;
-    if (const std::string& part = use.parts.at(0).path; part.size() <= max_part_path)
-        session_.part = part;
-    const auto key = key_of(use.pool_set);
-    session_.pool_set_key = key.value_or(Digest{});
-    if (session_file_)
-        if (const auto written = session_file_->write(session_); !written)
-            log_.warning("other sessions cannot learn who has the pool: {}", written.error().text);
 }
 
 void Registration::save() {
@@ -343,8 +291,9 @@ void Registration::release() {
     save();
 }
 
-void Registration::closed(bool has_written) {
+void Registration::closed(bool has_written, std::chrono::nanoseconds modified) {
     pool_.closed = true;
+    pool_.modified = modified.count();
     if (!has_written && !has_changed_ && last_)
         pool_.written_epoch = last_->written_epoch;
     if (pool_.behind_since == 0 && pool_.catching_up_since == 0)
@@ -352,35 +301,23 @@ void Registration::closed(bool has_written) {
     save_last();
 }
 
+// A session whose claim was refused has modified the parts, too. An unknown time stays unknown.
+void Registration::ended(std::chrono::nanoseconds modified) {
+    if (std::exchange(pool_.modified, modified.count()) != modified.count())
+        save();
+    if (state_ == State::holding || !place_ || !last_ || last_->modified == 0 ||
+        last_->modified == modified.count())
+        return;
+    last_->modified = modified.count();
+    if (const auto written = place_->write(*last_); !written)
+        log_.warning("the record of the pool was not updated: {}", written.error().text);
+}
+
 void Registration::medium_failed(const std::string& text) {
     pool_.failure = printable(text).substr(0, max_failure_text);
     if (place_)
         place_->sync_alone();
     save_last();
-}
-
-void Registration::seen() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_seen_ < seen_interval)
-        return;
-    last_seen_ = now;
-    if (session_file_)
-        session_file_->touch();
-}
-
-std::optional<Holder> Registration::holder(const std::filesystem::path& pool_set) const {
-    const auto key = key_of(pool_set);
-    if (!directory_ || !key)
-        return std::nullopt;
-    for (const LiveSession& session : live_sessions(*directory_, log_)) {
-        const SessionRecord& record = session.record;
-        if (record.pool_set_key == *key)
-            return Holder{.description = fmt::format(
-                              "{}, since {}, last seen {}", describe(record.initiator),
-                              describe_time(record.since), describe_time(session.last_seen)),
-                          .is_other_writer = !record.read_only && record.owner != identity_.owner};
-    }
-    return std::nullopt;
 }
 
 } // namespace rpmem::target

@@ -53,6 +53,7 @@ struct PoolUse {
     PoolAttribute attribute;
     std::vector<PoolHeader> headers; // see Pool::lasting_headers()
     bool created = false;
+    std::chrono::nanoseconds modified{}; // see Pool::modified_before()
 };
 
 // The session that has a pool.
@@ -109,8 +110,11 @@ public:
     void release();
     // Marks the claim as closed. HAS_WRITTEN: the session may have changed the pool. Everything
     // must be durable, and the parts still locked. Otherwise the next session could open the pool
-    // before the record is written.
-    void closed(bool has_written);
+    // before the record is written. MODIFIED is what Pool::modified() returns now.
+    void closed(bool has_written, std::chrono::nanoseconds modified = {});
+    // Call it if the session ends otherwise, also after adopt() has failed. Stores how the parts
+    // are left. They must still be locked.
+    void ended(std::chrono::nanoseconds modified);
 
     // Stores TEXT as the failure of the medium. The parts must still be locked.
     void medium_failed(const std::string& text);
@@ -148,6 +152,7 @@ private:
     // NOTIFIES: also sends the warning to the initiator.
     void warn_if_behind(const std::optional<PoolRecord>& record, bool notifies);
     void list(const PoolUse& use);
+    void warn_of_change(const PoolRecord& last, const PoolRecord& now);
     void save();
     void save_last();
     void warn(const std::string& text);

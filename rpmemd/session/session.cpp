@@ -141,7 +141,8 @@ Result<> Session::record(const PoolRequest& request) {
                                         .parts = std::move(parts),
                                         .attribute = pool_->attribute(),
                                         .headers = pool_->lasting_headers(),
-                                        .created = state_ == State::created},
+                                        .created = state_ == State::created,
+                                        .modified = pool_->modified_before()},
                                        agreement_.compare);
     // A client of protocol 0.1 does not know the status of ESTALE.
     if (!adopted && adopted.error().code == ESTALE && !agreement_.lane_frames)
@@ -205,7 +206,9 @@ Result<> Session::end_pool(bool remove, bool in_order) {
         if (failure)
             registration_.medium_failed(failure->text);
         else if (in_order)
-            registration_.closed(has_written);
+            registration_.closed(has_written, pool_->modified());
+        else if (!remove)
+            registration_.ended(pool_->modified());
     };
     if (!remove)
         return pool_->close(ended);

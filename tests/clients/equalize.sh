@@ -29,11 +29,14 @@ wait_until_free() {
 
 # fresh: both sides are as after the first orderly close. libpmemobj 1.12.1 cannot always restart after
 # several kills, also without a replica: a kill between the header and the footer of a chunk of its
-# heap makes a later allocation fail by SIGSEGV.
+# heap makes a later allocation fail by SIGSEGV. The replica keeps its time of modification, because the
+# daemon would take another one for the change of another program.
 fresh() {
     wait_until_free
     cp --sparse=always "$LOCAL/base" "$part"
+    touch --reference="$replica" "$LOCAL/time"
     cp --sparse=always "$LOCAL/base_replica" "$replica"
+    touch --reference="$LOCAL/time" "$replica"
 }
 
 # killed_at CALL: runs the program, which dies before the range of its call number CALL is sent.

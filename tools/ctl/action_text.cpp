@@ -93,11 +93,11 @@ std::string record_text(const json& document) {
             "(rpmemctl accept)\n",
             time_text(document, "alone_since"));
     else if (number_of(document, "behind_since"))
-        text +=
-            fmt::format("  may be behind: a session that began {} was not closed; make the pool "
-                        "equal to its source (rpmemctl push), or remove it and create it again "
-                        "(pmempool sync)\n",
-                        time_text(document, "behind_since"));
+        text += fmt::format(
+            "  may be behind since {}: a session was not closed, or another program has "
+            "changed the parts; make the pool equal to its source (rpmemctl push), or "
+            "remove it and create it again (pmempool sync)\n",
+            time_text(document, "behind_since"));
     if (const auto failure = text_of(document, "medium_failure"); !failure.empty())
         text += "  the medium has failed: " + failure + "\n";
     if (const auto problem = text_of(document, "record_problem"); !problem.empty())
@@ -204,7 +204,8 @@ std::string describe_checks(const json& document) {
         else if (number_of(pool, "alone_since"))
             text += ", may lack calls of a session that began " + time_text(pool, "alone_since");
         else if (number_of(pool, "behind_since"))
-            text += ", a session that began " + time_text(pool, "behind_since") + " was not closed";
+            text += " since " + time_text(pool, "behind_since") +
+                    ": a session was not closed, or another program has changed the parts";
         if (const auto problem = text_of(pool, "problem"); !problem.empty())
             text += ": " + problem;
         text += '\n';

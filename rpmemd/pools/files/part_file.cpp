@@ -157,6 +157,10 @@ Failure sync_failure(int code, const std::filesystem::path& path) {
                       path.native());
 }
 
+std::chrono::nanoseconds time_of(const timespec& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 } // namespace
 
 void Unmap::operator()(std::byte* memory) const { munmap(memory, size); }
@@ -238,8 +242,8 @@ Result<> PartFile::examine(mode_t mode) {
     RPMEM_TRY(in_context("part", check_ownership(fd(), status, path_.native(), mode)));
     if (S_ISREG(status.st_mode)) {
         size_ = static_cast<std::uint64_t>(status.st_size);
-        changed_ = std::chrono::seconds(status.st_ctim.tv_sec) +
-                   std::chrono::nanoseconds(status.st_ctim.tv_nsec);
+        changed_ = time_of(status.st_ctim);
+        modified_before_ = time_of(status.st_mtim);
         return {};
     }
     if (!S_ISCHR(status.st_mode))
@@ -255,6 +259,12 @@ Result<> PartFile::examine(mode_t mode) {
     size_ = *size;
     alignment_ = *alignment;
     return {};
+}
+
+std::chrono::nanoseconds PartFile::modified() const {
+    struct stat status {};
+    const bool is_file = fstat(fd(), &status) == 0 && S_ISREG(status.st_mode);
+    return is_file ? time_of(status.st_mtim) : std::chrono::nanoseconds(0);
 }
 
 Result<PoolHeader> PartFile::read_header() const {

@@ -66,6 +66,10 @@ public:
     [[nodiscard]] std::uint64_t size() const { return size_; }
     // When the file was last changed before it was opened (ctime). 0 for a Device DAX.
     [[nodiscard]] std::chrono::nanoseconds changed() const { return changed_; }
+    // When its bytes were last modified before it was opened (mtime). 0 for a Device DAX.
+    [[nodiscard]] std::chrono::nanoseconds modified_before() const { return modified_before_; }
+    // When its bytes were last modified. 0 for a Device DAX, and if that is unknown.
+    [[nodiscard]] std::chrono::nanoseconds modified() const;
     [[nodiscard]] bool is_device_dax() const { return kind_ == Kind::device_dax; }
     // Returns what open_deep_flush() returned for a Device DAX, and nothing for a file.
     [[nodiscard]] std::optional<int> deep_flush() const {
@@ -116,7 +120,8 @@ private:
     UniqueFd deep_flush_;
     std::filesystem::path path_;
     std::uint64_t size_ = 0;
-    std::chrono::nanoseconds changed_{}; // since the epoch of Unix
+    std::chrono::nanoseconds changed_{};         // since the epoch of Unix
+    std::chrono::nanoseconds modified_before_{}; // likewise
     std::uint64_t alignment_ = 1;
     Kind kind_ = Kind::file;
     bool read_only_ = false;

@@ -4,6 +4,7 @@
 #include "common/base/hex.hpp"
 #include "common/pools/checksum.hpp"
 #include "common/transport/crypto.hpp"
+#include "rpmemd/pools/headers/later_format.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@ using transport::Digest;
 
 // The first half of a slot begins with a preamble, and the second half is the page. Little-endian.
 struct SlotPreamble {
-    std::array<char, 8> magic;
+    FormatMagic magic;
     std::uint64_t sequence;
     SavedPage::State state;
     std::uint32_t reserved;
@@ -31,7 +32,7 @@ struct SlotPreamble {
 static_assert(sizeof(SlotPreamble) == 64);
 static_assert(sizeof(SlotPreamble) <= header_size);
 
-constexpr std::array<char, 8> slot_magic = {'R', 'P', 'M', 'P', 'A', 'G', 'E', '1'};
+constexpr FormatMagic slot_magic = {'R', 'P', 'M', 'P', 'A', 'G', 'E', '1'};
 constexpr std::size_t page_slots = 2;
 constexpr std::size_t digest_bytes_of_name = 16; // bytes of the digest in the file name
 
@@ -162,6 +163,9 @@ Result<> FirstPageFile::load(const PartIdentity& part) {
                 break;
             done += static_cast<std::size_t>(got);
         }
+        FormatMagic magic{};
+        std::memcpy(magic.data(), slot.data(), magic.size());
+        RPMEM_TRY(refuse_later_format(magic, slot_magic, "the saved first page", name_));
         const auto content = decode_page(slot);
         if (!content || content->preamble.sequence <= sequence_)
             continue;

@@ -36,8 +36,8 @@ class FirstPageFile {
 public:
     // Opens the file in DIRECTORY for the pool set with the absolute path POOL_SET. Creates it with
     // mode 0600 and a durable name if it is missing. PART is its first part: a page of another part
-    // file is ignored. Fails with EINVAL if the name is not a regular file, and with the errno
-    // value of the system.
+    // file is ignored. Fails with EINVAL if the name is not a regular file, with ENOTSUP if a
+    // later version has written the file, and with the errno value of the system.
     static Result<FirstPageFile> open(int directory, const std::filesystem::path& pool_set,
                                       const PartIdentity& part);
     // Like open(), but changes nothing, and fails with ENOENT if the file is missing.

@@ -6,6 +6,7 @@
 #include "common/pools/checksum.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "common/transport/crypto.hpp"
+#include "rpmemd/pools/headers/later_format.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,14 +26,14 @@ namespace {
 
 // Precedes the headers. Little-endian, like them.
 struct Preamble {
-    std::array<char, 8> magic;
+    FormatMagic magic;
     std::uint32_t count; // number of old headers, and of new ones
     std::uint32_t reserved;
     std::uint64_t checksum; // fletcher_checksum() of the whole copy
 };
 static_assert(sizeof(Preamble) == 24);
 
-constexpr std::array<char, 8> magic = {'R', 'P', 'M', 'H', 'D', 'R', 'S', '1'};
+constexpr FormatMagic magic = {'R', 'P', 'M', 'H', 'D', 'R', 'S', '1'};
 
 std::size_t size_of_copy(std::size_t count) { return sizeof(Preamble) + 2 * count * header_size; }
 
@@ -163,6 +164,9 @@ Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "the copy of the headers, {}, is no regular file", name);
+    FormatMagic found{};
+    if (::pread(fd.get(), found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()))
+        RPMEM_TRY(refuse_later_format(found, magic, "the copy of the headers", name));
     // Allocate the space now, so that no later write can fail for lack of it.
     const auto size = static_cast<off_t>(size_of_copy(count));
     if (status.st_size < size) {

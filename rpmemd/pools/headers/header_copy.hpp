@@ -35,8 +35,8 @@ class HeaderCopyFile {
 public:
     // Opens the file in DIRECTORY. Creates it with mode 0600 and a durable name if it is missing.
     // POOL_SET is the absolute path of the pool set file, from which the name is derived. COUNT is
-    // the number of headers. Fails with EINVAL if the name is not a regular file, and with the
-    // errno value of the system.
+    // the number of headers. Fails with EINVAL if the name is not a regular file, with ENOTSUP if
+    // a later version has written the file, and with the errno value of the system.
     static Result<HeaderCopyFile> open(int directory, const std::filesystem::path& pool_set,
                                        std::size_t count);
     static std::string name_for(const std::filesystem::path& pool_set);

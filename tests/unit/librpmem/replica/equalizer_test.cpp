@@ -97,6 +97,24 @@ TEST_F(EqualizerTest, ARecordThatProvesNothingIsReplacedOnlyForLibpmemobj) {
     EXPECT_FALSE(open(10, 1)->may_send());
 }
 
+// A later librpmem may have stored more, such as attributes that its program was told to be kept.
+TEST_F(EqualizerTest, ARecordOfALaterFormatProvesNothingAndIsKept) {
+    open(4)->finish();
+    const std::string path = InitiatorRecordFile(settings_.state_home, {std::byte{7}}).path();
+    const std::string later = "version 2\nwhatever follows\n";
+    std::ofstream(path) << later;
+    for (const std::int64_t behind_since : {0, 1}) {
+        const auto session = open(5, behind_since);
+        EXPECT_FALSE(session->may_send());
+        EXPECT_TRUE(test::failed(session->keep(rpmem_pool_attr{}), ENOTCONN, path));
+        EXPECT_TRUE(test::failed(session->keep(rpmem_pool_attr{}), ENOTCONN,
+                                 "format is 2, but this librpmem knows formats only up to 1"));
+        session->finish();
+        EXPECT_FALSE(session->allows_alone()) << "a later session could not prove anything";
+        EXPECT_EQ(test::read_file(path), later);
+    }
+}
+
 TEST_F(EqualizerTest, WithoutAStateHomeNothingIsSent) {
     settings_.state_home.clear();
     open(4)->finish();

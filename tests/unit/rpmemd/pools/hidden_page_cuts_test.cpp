@@ -6,6 +6,7 @@
 // or if a page that the initiator has sent is replaced.
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
+#include "rpmemd/pools/headers/first_page.hpp"
 #include "tests/unit/rpmemd/pools/headers/cut_fixture.hpp"
 
 #include <sys/xattr.h>
@@ -229,6 +230,29 @@ TEST_F(HiddenPage, IsNoPlaceForANewPool) {
     EXPECT_FALSE(has("part0"));
     EXPECT_TRUE(std::filesystem::is_empty(root / "state"));
     EXPECT_TRUE(succeeded(create()));
+}
+
+// A later version may have saved the page in a format that this one would overwrite.
+TEST_F(HiddenPage, OfALaterFormatRefusesWritersAndStays) {
+    make_pool();
+    const std::string before = page();
+    pool_set("new.set", "2M @/new\n");
+    const std::string later = "RPMPAGE2" + std::string(4 * header_size - 8, 'x');
+    const auto file_of = [&](const char* name) {
+        return root / "state" / FirstPageFile::name_for(options.poolset_dir / name);
+    };
+    for (const char* const name : {"pool.set", "new.set"}) {
+        write_file(file_of(name), later);
+        const auto refused = name == std::string("new.set") ? create(name) : open(name);
+        EXPECT_TRUE(failed(refused, ENOTSUP, file_of(name).filename().native()));
+        EXPECT_TRUE(
+            failed(refused, ENOTSUP, "format 2, but this rpmemd knows formats only up to 1"));
+        EXPECT_EQ(read_file(file_of(name)), later);
+    }
+    EXPECT_FALSE(has("new"));
+    options.read_only = true;
+    EXPECT_TRUE(succeeded(open()));
+    EXPECT_EQ(page(), before);
 }
 
 TEST_F(HiddenPage, OfARemovedPartIsNotUsed) {

@@ -189,6 +189,13 @@ TEST(Records, WithoutItsFieldTheLastClaimHasWritten) {
     EXPECT_EQ(value_of(decode<PoolRecord>(sealed(text)))->record.written_epoch, 9U);
 }
 
+// An older version has not noted it, and drops it.
+TEST(Records, WithoutItsFieldTheTimeOfModificationIsUnknown) {
+    std::string text = text_of(value_of(encode_attribute(pool_record())));
+    text.replace(text.find("\"modified\""), 10, "\"replaced\"");
+    EXPECT_EQ(value_of(decode_attribute(sealed(text))).modified, 0);
+}
+
 TEST(Records, AnAttributeIsReadAsItWasWritten) {
     PoolRecord record = pool_record();
     record.behind_since = 5;

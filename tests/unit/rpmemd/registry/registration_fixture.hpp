@@ -3,6 +3,7 @@
 // another errno value the calls for attributes fail, so the record is in state-dir.
 #pragma once
 
+#include "common/base/hex.hpp"
 #include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
@@ -47,6 +48,19 @@ protected:
             for (const auto& file : std::filesystem::directory_iterator(path_))
                 if (file.path().filename().native().starts_with("pool-"))
                     std::ofstream(file.path()) << value;
+    }
+    // Returns the bytes of the record.
+    [[nodiscard]] std::string stored() const {
+        std::string bytes(max_pool_attribute_size, '\0');
+        if (has_attributes()) {
+            const auto size =
+                ::getxattr(part_.path().c_str(), pool_attribute_name, bytes.data(), bytes.size());
+            return bytes.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+        }
+        for (const auto& file : std::filesystem::directory_iterator(path_))
+            if (file.path().filename().native().starts_with("pool-"))
+                return test::read_file(file.path());
+        return {};
     }
     void forget() const {
         if (has_attributes())

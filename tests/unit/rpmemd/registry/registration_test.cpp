@@ -77,6 +77,31 @@ TEST_P(RegistrationTest, ARecordThatCannotBeReadRefusesWriters) {
     EXPECT_TRUE(succeeded(attempt(bob, 0, use_, true).took_up));
 }
 
+// A later rpmemd may have stored what this one would lose. The text names the place and both
+// formats.
+TEST_P(RegistrationTest, ARecordOfALaterFormatRefusesWritersAndStays) {
+    expect_silent(attempt(alice, 0, use_));
+    last_.reset();
+    const std::string text = "{\"version\":4}";
+    transport::Digest digest{};
+    ASSERT_TRUE(transport::sha256({transport::bytes_of(text)}, digest));
+    const std::string later = fmt::format("{} {}\n", hex_of(digest), text);
+    damage(later);
+    const std::string place = has_attributes() ? std::string(pool_attribute_name) : path_.native();
+    for (const std::uint64_t generation : {0U, 1U}) {
+        const auto refused = attempt(bob, generation, use_);
+        const int code = has_attributes() ? EINVAL : ENOTSUP;
+        EXPECT_TRUE(failed(refused.took_up, code, place));
+        EXPECT_TRUE(failed(refused.took_up, code, "a record of format 4"));
+        EXPECT_TRUE(failed(refused.took_up, code, "formats only up to 3"));
+        last_->release();
+        last_->ended(std::chrono::seconds(5));
+        last_->closed(true);
+    }
+    EXPECT_TRUE(succeeded(attempt(bob, 0, use_, true).took_up)) << "reading is allowed";
+    EXPECT_EQ(stored(), later);
+}
+
 TEST_P(RegistrationTest, AnErrorOfTheFileSystemRefusesWriters) {
     expect_silent(attempt(alice, 0, use_));
     attribute_error = EIO;

@@ -41,7 +41,8 @@ inline PoolRecord pool_record(std::uint64_t generation = 3) {
             .closed = true,
             .behind_since = 0,
             .failure = "",
-            .written_epoch = 7};
+            .written_epoch = 7,
+            .modified = 1700000000123456789};
 }
 
 class StateDirectoryTest : public testing::Test {

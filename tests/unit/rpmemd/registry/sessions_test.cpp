@@ -68,6 +68,24 @@ TEST_F(Sessions, WhatCannotBeReadIsPassedOver) {
     EXPECT_EQ(count_of_files(), 5U);
 }
 
+// The daemon of a later version keeps its pool by the lock on its parts.
+TEST_F(Sessions, OfALaterFormatIsLoggedAndKept) {
+    auto later = value_of(StateFile::make(directory_, "session-later"));
+    ASSERT_TRUE(later.lock());
+    const std::string text = "{\"version\":3}";
+    transport::Digest digest{};
+    ASSERT_TRUE(transport::sha256({transport::bytes_of(text)}, digest));
+    std::ofstream(path_ / "session-later") << hex_of(digest) << ' ' << text << '\n';
+    EXPECT_TRUE(live().empty());
+    const auto read = later.read<SessionRecord>();
+    EXPECT_TRUE(failed(read, ENOTSUP, (path_ / "session-later").native()));
+    EXPECT_TRUE(failed(read, ENOTSUP,
+                       "a record of format 3, but this rpmemd knows formats only "
+                       "up to 2"));
+    remove_ended_sessions(directory_);
+    EXPECT_EQ(count_of_files(), 1U) << "its daemon is alive";
+}
+
 TEST_F(Sessions, AreDescribedForPeople) {
     EXPECT_EQ(describe(session_record().initiator), "user alice on host host-a (192.0.2.1)");
     EXPECT_EQ(describe(InitiatorName{}), "user unknown on host unknown (unknown)");

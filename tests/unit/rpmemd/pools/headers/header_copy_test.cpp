@@ -119,6 +119,17 @@ TEST_F(HeaderCopyInFile, WhatIsNoCopyIsRefused) {
     EXPECT_TRUE(failed(open(), EINVAL, "no regular file"));
 }
 
+// It may have the only intact headers of a pool. So no pool is opened for writing beside it.
+TEST_F(HeaderCopyInFile, OfALaterFormatIsRefusedAndKept) {
+    const std::string later = "RPMHDRS2, whatever follows in that format";
+    write_file(file_, later);
+    const auto refused = open();
+    EXPECT_TRUE(failed(refused, ENOTSUP, file_.filename().native()));
+    EXPECT_TRUE(
+        failed(refused, ENOTSUP, "has format 2, but this rpmemd knows formats only up to 1"));
+    EXPECT_EQ(read_file(file_), later);
+}
+
 TEST_F(HeaderCopyInFile, IsNamedAfterThePoolSet) {
     EXPECT_EQ(HeaderCopyFile::name_for("/a/b/../c"), HeaderCopyFile::name_for("/a/c"));
     EXPECT_NE(HeaderCopyFile::name_for("/a/b"), HeaderCopyFile::name_for("/a/c"));
