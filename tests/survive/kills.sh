@@ -98,7 +98,7 @@ one_point() {
     restarted_after_kill "$1"
     same_bytes && same_count || return 1
     restarted 1
-    (expect_same_objects "$pool" "$target" "$LOCAL/extents") && same_count
+    expect_same_objects "$pool" "$target" "$LOCAL/extents"
 }
 
 remote_pool single
