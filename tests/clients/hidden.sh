@@ -70,7 +70,7 @@ left_catching_up() {
     [ -n "$process" ] || fail "no daemon has the replica"
     kill -KILL "$process"
     wait_for "the first page is not hidden" hidden
-    pkill -KILL -f "$RPMEM_WORKLOAD run" || fail "the program has ended: $(cat "$LOCAL/said")"
+    pkill -KILL -f "$RPMEM_WORKLOAD run $pool " || fail "the program has ended: $(cat "$LOCAL/said")"
     wait $program
     RPMEM_CLIENT_ENV=$common
     wait_until_free
