@@ -11,10 +11,12 @@
 #   SCENARIO  the name of a function below; a comma in it stands for a blank
 # Connections are reset only below two_networks.sh.
 #   RPMEM_CTL  rpmemctl
+#   RPMEM_ALONE_TIMEOUT  RPMEM_RECONNECT_TIMEOUT of the program; default 500. With 0 it goes on alone
+#                        after each loss, also if the target is there
 #   RPMEM_ALONE_RESTORE_AFTER  seconds from the loss of the target to the restored backup; the default
 #                              is as short as the library promises to notice
 # shellcheck disable=SC2317,SC2046 # scenarios are called by name; paths hold no blanks
-RPMEM_SURVIVE_CLIENT="RPMEM_ON_LOSS=alone RPMEM_RECONNECT_TIMEOUT=500"
+RPMEM_SURVIVE_CLIENT="RPMEM_ON_LOSS=alone RPMEM_RECONNECT_TIMEOUT=${RPMEM_ALONE_TIMEOUT:-500}"
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -78,7 +80,7 @@ absence() {
     expect_equal_in_pause 60
 }
 
-# cut_off [ssh|lanes]: all connections are reset. The target is not away for long, so most calls wait.
+# cut_off [ssh|lanes]: all connections are reset. The target is not away.
 cut_off() {
     suffer reset_connections "$@"
     expect_equal_in_pause 60
