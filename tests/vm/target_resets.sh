@@ -17,10 +17,11 @@ export RPMEM_DAEMON=$RPMEM_TEST_DAEMON RPMEM_CLIENT_SECONDS=3600 RPMEM_PROVIDER=
 trap - EXIT
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
-threads=2 times=$1 alone=no
+threads=2 times=$1 alone=no size=40M
 shift
 if [ "${1:-}" = alone ]; then
-    alone=yes
+    # Many more steps are made, and the heap of a smaller pool gets too fragmented for them.
+    alone=yes size=64M
     shift
 fi
 media=("$@")
@@ -61,9 +62,9 @@ explain() {
 
 make_pool() {
     mkdir -p $dir/replica
-    write_set $pool '' "40M:$dir/part0"
+    write_set $pool '' "$size:$dir/part0"
     echo "REPLICA $RPMEM_TEST_TARGET pool.set" >>$pool
-    on_target "printf 'PMEMPOOLSET\n40M /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
+    on_target "printf 'PMEMPOOLSET\n$size /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
     client pmempool create obj --layout=rpmem_workload $pool
 }
 
@@ -147,7 +148,7 @@ end_work() {
 
 # Expects the steps that the program counted, and an equal replica.
 compare() {
-    write_set $dir/replica/pool.set '' "40M:$dir/replica/part0"
+    write_set $dir/replica/pool.set '' "$size:$dir/replica/part0"
     client $RPMEM_WORKLOAD verify $pool --counts $dir/counts --extents $dir/extents &&
         on_target "cat /mnt/$medium/part0" >$dir/replica/part0 &&
         rm -f $LOCAL/heap_offset &&
