@@ -25,8 +25,8 @@ using wire::digest_block;
 
 Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
     : memory_(pool.memory), first_writable_(pool.first_writable),
-      sender_(pool.memory, pool.first_writable), name_(pool.name), equalize_(settings.equalize),
-      file_timeout_(settings.connect_timeout), log_(std::move(log)) {
+      sender_(pool.memory, pool.first_writable), name_(pool.name), is_created_(pool.is_created),
+      equalize_(settings.equalize), file_timeout_(settings.connect_timeout), log_(std::move(log)) {
     if (pool.claim)
         record_file_.emplace(settings.state_home, pool.claim->id);
     if (!pool.state)
@@ -42,7 +42,6 @@ Equalizer::Equalizer(const OpenedPool& pool, const Settings& settings, Log log)
         return;
     is_unknown_source_ =
         settings.on_loss == OnLoss::alone && !pool.is_created && !image_ && !may_send();
-    differing_ = BlockMap(must_compare() ? memory_.size() : 0);
     set_state(State::pending);
 }
 
@@ -202,20 +201,26 @@ int Equalizer::read_run_id(FrameLane& lane) {
                                      "memory of this process (run ID {}, here {}), which must come "
                                      "from an older copy",
                                      run_id, image_->run_id);
+    if (is_older_replica() && target_.behind_since == 0)
+        log_.error("{}: the replica lacks whole runs of the program (run ID {}, here {}), perhaps "
+                   "because its parts were restored from a backup; it is compared with the memory "
+                   "of this process",
+                   name_, run_id, image_->run_id);
     return 0;
 }
 
 int Equalizer::compare(FrameLane& lane) {
     sender_.clear_failure();
+    if (const int code = read_run_id(lane))
+        return code;
     if (must_compare() && compared_ == 0) {
+        differing_ = BlockMap(memory_.size());
         began_ = logged_ = Clock::now();
         data_ = look_for_data(memory_, file_timeout_);
         log_.info("{}: comparing {} with the replica, of which {} may have data here", name_,
                   amount(differing_.blocks()),
                   amount(data_.blocks.blocks() > 0 ? data_.blocks.count() : differing_.blocks()));
     }
-    if (const int code = read_run_id(lane))
-        return code;
     while (compared_ < differing_.blocks() && !failure()) {
         log_progress("compared", compared_);
         const int code = compared_ == 0 ? compare_first_block(lane)

@@ -71,9 +71,11 @@ public:
     [[nodiscard]] const std::string& name() const { return name_; } // of the pool, for the log
 
     // Whether the replica may be behind, or is_unknown_source_. A program that goes on alone later
-    // sends whole blocks, also bytes that no call of this session has named.
+    // sends whole blocks, also bytes that no call of this session has named. After
+    // compare() also whether the replica has turned out to be an older copy.
     [[nodiscard]] bool must_compare() const {
-        return target_.behind_since != 0 || is_catching_up() || is_unknown_source_;
+        return target_.behind_since != 0 || is_catching_up() || is_unknown_source_ ||
+               is_older_replica();
     }
     // Finds out whether this memory is an older copy of the replica. With must_compare(), also
     // compares the blocks that were not compared yet by their digests, and marks those that differ.
@@ -139,9 +141,15 @@ private:
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
     void look_for_fresh_replica();
-    // Whether the replica has seen a later run of libpmemobj than this memory.
+    // Whether the replica has seen a later run of libpmemobj than this memory had when it was
+    // opened.
     [[nodiscard]] bool is_older_copy() const {
         return image_ && run_id_of_replica_ && *run_id_of_replica_ > image_->run_id;
+    }
+    // Whether it lacks runs that this memory has seen: its parts come from a backup, whatever their
+    // record says.
+    [[nodiscard]] bool is_older_replica() const {
+        return !is_created_ && image_ && run_id_of_replica_ && *run_id_of_replica_ < image_->run_id;
     }
     [[nodiscard]] bool maps_pool_file(std::span<const std::byte> memory) const;
     [[nodiscard]] std::string why_not_alone() const;
@@ -152,6 +160,7 @@ private:
     std::size_t first_writable_;
     BlockSender sender_;
     std::string name_;
+    bool is_created_;
     Equalize equalize_;
     wire::PoolState target_{};
     std::chrono::milliseconds file_timeout_; // for files of this machine

@@ -3,21 +3,27 @@
 // rpmem_persist(), before the range is sent. libpmemobj has made the range durable in its own
 // memory then, so the replica lacks it.
 //   RPMEM_HELD_BACK_CALL  number of the call, from 1; 0 or more than there are: never
+//   RPMEM_HELD_BACK_LOG   file for the offset and length of each call, one call per line
 #include <dlfcn.h>
 #include <librpmem.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int (*persist_replica)(RPMEMpool*, size_t, size_t, unsigned, unsigned);
 static atomic_ulong calls;
+static FILE* calls_log;
 
 static int persist_or_die(RPMEMpool* pool, size_t offset, size_t length, unsigned lane,
                           unsigned flags) {
     const char* const number = getenv("RPMEM_HELD_BACK_CALL");
-    if (number != NULL && atomic_fetch_add(&calls, 1) + 1 == strtoul(number, NULL, 10))
+    const unsigned long call = atomic_fetch_add(&calls, 1) + 1;
+    if (number != NULL && call == strtoul(number, NULL, 10))
         raise(SIGKILL);
+    if (calls_log != NULL)
+        fprintf(calls_log, "%zu %zu\n", offset, length);
     return persist_replica(pool, offset, length, lane, flags);
 }
 
@@ -32,6 +38,9 @@ void* dlsym(void* handle, const char* name) {
     if (found == NULL || strcmp(name, "rpmem_persist") != 0)
         return found;
     memcpy(&persist_replica, &found, sizeof(found));
+    const char* const log = getenv("RPMEM_HELD_BACK_LOG");
+    if (log != NULL && calls_log == NULL)
+        calls_log = fopen(log, "we");
     int (*const own)(RPMEMpool*, size_t, size_t, unsigned, unsigned) = persist_or_die;
     void* wrapper;
     memcpy(&wrapper, &own, sizeof(wrapper));

@@ -7,11 +7,16 @@
 //   workload crash POOL --threads 1 --steps N    the same, but kill it in the last transaction
 //   workload verify POOL --threads N --steps N   compare, after N steps of each thread in total
 //   workload extents POOL --threads N --extents FILE  only write the file of extents
+//   workload count POOL --threads N              print the number of steps of each thread; fail if
+//                                                its stack, table and values do not belong to it
 //   --until FILE       (run) instead of --steps: run until FILE exists
+//   --pause FILE       (run) all threads wait between two steps while FILE exists. When all wait,
+//                      the file of --extents is written, unless it exists
 //   --counts FILE      (run) file for the number of steps of each thread, 64 bits each, updated by
 //                      each step; (verify) replaces --threads and --steps
 //   --librpmem DIR     fail unless librpmem was loaded from DIR
-//   --extents FILE     (verify, extents) file for offset and size of all live objects, one per line
+//   --extents FILE     (run, verify, extents) file for offset and size of all live objects, one per
+//                      line; run writes it at the end, like `count`, or with --pause in pauses
 #include "tests/clients/workload.h"
 
 #include <errno.h>
@@ -20,6 +25,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +41,7 @@ struct options {
     uint64_t steps;
     const char* extents;
     const char* until;
+    const char* pause;
     const char* counts_file;
     uint64_t* counts; // mapped from counts_file
 };
@@ -46,26 +53,27 @@ struct worker {
     unsigned number;
     uint64_t steps;
     const char* until; // replaces steps if not null
-    uint64_t* count;   // receives the number of steps if not null
-    uint64_t longest;  // duration of the longest step, in milliseconds
+    const char* pause; // null: never
+    atomic_int waits;  // between two steps, while the file `pause` exists
+    atomic_int ended;
+    uint64_t* count;  // receives the number of steps if not null
+    uint64_t longest; // duration of the longest step, in milliseconds
     int crash;
     int failed;
 };
 
 static void usage(void) {
-    fprintf(stderr, "usage: workload run|crash|verify|extents POOL --threads N --steps N"
+    fprintf(stderr, "usage: workload run|crash|verify|extents|count POOL --threads N --steps N"
                     " [--librpmem DIR] [--extents FILE]\n");
     exit(2);
 }
 
 static struct options parse(int argc, char** argv) {
-    static const struct option known[] = {{"threads", required_argument, NULL, 't'},
-                                          {"steps", required_argument, NULL, 's'},
-                                          {"librpmem", required_argument, NULL, 'l'},
-                                          {"extents", required_argument, NULL, 'e'},
-                                          {"until", required_argument, NULL, 'u'},
-                                          {"counts", required_argument, NULL, 'c'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"threads", required_argument, NULL, 't'},  {"steps", required_argument, NULL, 's'},
+        {"librpmem", required_argument, NULL, 'l'}, {"extents", required_argument, NULL, 'e'},
+        {"until", required_argument, NULL, 'u'},    {"pause", required_argument, NULL, 'p'},
+        {"counts", required_argument, NULL, 'c'},   {NULL, 0, NULL, 0}};
     struct options options = {.threads = 1};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -79,6 +87,8 @@ static struct options parse(int argc, char** argv) {
             options.extents = optarg;
         else if (option == 'u')
             options.until = optarg;
+        else if (option == 'p')
+            options.pause = optarg;
         else if (option == 'c')
             options.counts_file = optarg;
         else
@@ -143,6 +153,22 @@ static int goes_on(const struct worker* worker, uint64_t done) {
     return done < worker->steps;
 }
 
+static int exists(const char* path) { return path != NULL && access(path, F_OK) == 0; }
+
+static void sleep_10_ms(void) {
+    const struct timespec time = {.tv_nsec = 10 * 1000 * 1000};
+    nanosleep(&time, NULL);
+}
+
+// The end has priority over a pause.
+static void wait_in_pause(struct worker* worker) {
+    while (exists(worker->pause) && !exists(worker->until)) {
+        atomic_store(&worker->waits, 1);
+        sleep_10_ms();
+    }
+    atomic_store(&worker->waits, 0);
+}
+
 static void note_step(struct worker* worker, uint64_t began) {
     const uint64_t took = milliseconds() - began;
     if (took > worker->longest)
@@ -163,8 +189,59 @@ static void* work(void* argument) {
             worker->failed = 1;
         }
         note_step(worker, began);
+        wait_in_pause(worker);
     }
+    atomic_store(&worker->ended, 1);
     return NULL;
+}
+
+static int write_extents(struct root* root, const struct options* options) {
+    char path[PATH_MAX]; // renamed, so that nobody reads half of it
+    snprintf(path, sizeof(path), "%s.new", options->extents);
+    FILE* file = fopen(path, "we");
+    if (file == NULL) {
+        fprintf(stderr, "workload: %s: %s\n", path, strerror(errno));
+        return 1;
+    }
+    fprintf(file, "%llu %zu\n", (unsigned long long)pmemobj_oid(root).off, sizeof(root->slots));
+    for (unsigned i = 0; i < options->threads; ++i)
+        slot_print_extents(root, i, file);
+    return fclose(file) != 0 || rename(path, options->extents) != 0;
+}
+
+static unsigned count_waiting(struct worker* workers, unsigned threads) {
+    unsigned waiting = 0;
+    for (unsigned i = 0; i < threads; ++i)
+        waiting += (unsigned)atomic_load(&workers[i].waits);
+    return waiting;
+}
+
+static int has_ended(struct worker* workers, unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i)
+        if (!atomic_load(&workers[i].ended))
+            return 0;
+    return 1;
+}
+
+// Writes the extents in each pause for which somebody has removed the file of the pause before.
+static int watch_pauses(struct worker* workers, struct root* root, const struct options* options) {
+    while (options->pause != NULL && !has_ended(workers, options->threads)) {
+        if (options->extents != NULL && !exists(options->extents) && exists(options->pause) &&
+            count_waiting(workers, options->threads) == options->threads &&
+            write_extents(root, options) != 0)
+            return 1;
+        sleep_10_ms();
+    }
+    return 0;
+}
+
+static int count(const struct root* root, const struct options* options) {
+    int failed = 0;
+    for (unsigned i = 0; i < options->threads; ++i) {
+        failed |= slot_verify_objects(&root->slots[i], i);
+        printf("thread %u: %llu steps\n", i, (unsigned long long)root->slots[i].steps);
+    }
+    return failed;
 }
 
 static int run(PMEMobjpool* pool, struct root* root, const struct options* options, int crash) {
@@ -177,6 +254,7 @@ static int run(PMEMobjpool* pool, struct root* root, const struct options* optio
         worker->number = i;
         worker->steps = options->steps;
         worker->until = options->until;
+        worker->pause = options->pause;
         worker->count = options->counts == NULL ? NULL : &options->counts[i];
         worker->crash = crash;
         const int error = pthread_create(&worker->thread, NULL, work, worker);
@@ -185,7 +263,7 @@ static int run(PMEMobjpool* pool, struct root* root, const struct options* optio
             exit(1);
         }
     }
-    int failed = 0;
+    int failed = watch_pauses(workers, root, options);
     uint64_t longest = 0;
     for (unsigned i = 0; i < options->threads; ++i) {
         pthread_join(workers[i].thread, NULL);
@@ -194,19 +272,9 @@ static int run(PMEMobjpool* pool, struct root* root, const struct options* optio
     }
     if (options->until != NULL)
         printf("the longest step took %llu ms\n", (unsigned long long)longest);
+    if (!failed && options->extents != NULL && options->pause == NULL)
+        failed = write_extents(root, options) != 0 || count(root, options) != 0;
     return failed;
-}
-
-static int write_extents(struct root* root, const struct options* options) {
-    FILE* file = fopen(options->extents, "we");
-    if (file == NULL) {
-        fprintf(stderr, "workload: %s: %s\n", options->extents, strerror(errno));
-        return 1;
-    }
-    fprintf(file, "%llu %zu\n", (unsigned long long)pmemobj_oid(root).off, sizeof(root->slots));
-    for (unsigned i = 0; i < options->threads; ++i)
-        slot_print_extents(root, i, file);
-    return fclose(file) != 0;
 }
 
 static int verify(struct root* root, const struct options* options) {
@@ -241,13 +309,16 @@ static int act(PMEMobjpool* pool, const struct options* options) {
         return run(pool, root, options, 1);
     if (strcmp(options->mode, "extents") == 0)
         return write_extents(root, options);
+    if (strcmp(options->mode, "count") == 0)
+        return count(root, options);
     return verify(root, options);
 }
 
 int main(int argc, char** argv) {
     struct options options = parse(argc, argv);
     if (strcmp(options.mode, "run") != 0 && strcmp(options.mode, "crash") != 0 &&
-        strcmp(options.mode, "verify") != 0 && strcmp(options.mode, "extents") != 0)
+        strcmp(options.mode, "verify") != 0 && strcmp(options.mode, "extents") != 0 &&
+        strcmp(options.mode, "count") != 0)
         usage();
     if (strcmp(options.mode, "extents") == 0 && options.extents == NULL)
         usage();

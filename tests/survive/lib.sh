@@ -6,11 +6,13 @@
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../clients/lib.sh"
 
+ctl=${RPMEM_CTL:-rpmemctl} # for the state of the replica
 threads=${RPMEM_SURVIVE_THREADS:-4}
 peer_timeout=4 # seconds without a message after which either end ends the session
 resume_time=30 # seconds within which the program must continue after a fault
 done_file=$LOCAL/done
 counts_file=$LOCAL/counts
+pause_file=$LOCAL/pause # the program waits while it exists
 resumed=() # "FAULT MILLISECONDS" for each fault
 
 # The whole run has this limit. RPMEM_RECONNECT_TIMEOUT has its default, so a fault that the library
@@ -58,6 +60,7 @@ make_pool() {
     RPMEM_CMD=$(IFS='|' && echo "${commands[*]}")
     export RPMEM_CMD
     must client pmempool create obj --layout=rpmem_workload "$pool"
+    heap_offset "$pool" >/dev/null
 }
 
 remote_set() {
@@ -67,9 +70,9 @@ remote_set() {
 # --- the program ---------------------------------------------------------------------------------
 
 begin_work() {
-    rm -f "$done_file"
+    rm -f "$done_file" "$pause_file"
     workload run "$pool" --threads "$threads" --until "$done_file" --counts "$counts_file" \
-        >"$LOCAL/output" &
+        --pause "$pause_file" --extents "$LOCAL/live" >"$LOCAL/output" &
     program=$! # the process of timeout(1), whose child is the program
     expect_progress 60 || fail "the program does not begin"
 }
@@ -79,6 +82,14 @@ program_pid() {
     pgrep -P "$(pgrep -P "$program" -x timeout || echo "$program")" -x rpmem_workload
 }
 
+# A program that goes on alone would outlive a failed test.
+kill_program() {
+    local status=$? pid
+    [ -z "${program:-}" ] || ! pid=$(program_pid) || kill -KILL "$pid"
+    return "$status"
+}
+trap 'kill_program; expect_no_reports' EXIT
+
 # expect_progress SECONDS: waits for two steps of each thread. The first may have begun before the
 # call.
 expect_progress() {
@@ -86,6 +97,43 @@ expect_progress() {
     "$RPMEM_AWAIT_STEPS" "$counts_file" "$threads" "$1" "$program" || status=$?
     [ "$status" -le 1 ] || fail "the program has ended: $(cat "$LOCAL/output")"
     return "$status"
+}
+
+# pause_work: returns when all threads wait between two steps, so all calls have returned.
+pause_work() {
+    local attempt
+    rm -f "$LOCAL/live"
+    touch "$pause_file"
+    for ((attempt = 0; attempt < 600; attempt++)); do
+        [ ! -s "$LOCAL/live" ] || return 0
+        kill -0 "$program" 2>/dev/null || fail "the program has ended: $(cat "$LOCAL/output")"
+        sleep 0.1
+    done
+    fail "the program does not reach the end of a step within 60 s"
+}
+
+resume_work() {
+    rm -f "$pause_file"
+}
+
+# await_in_sync SECONDS: waits until rpmemctl status shows that the pool is connected, and so in sync.
+await_in_sync() {
+    local end=$((SECONDS + $1))
+    until "$ctl" status "$(program_pid)" --json 2>"$LOCAL/status.errors" >"$LOCAL/status" &&
+        grep -q '"state": "connected"' "$LOCAL/status"; do
+        [ $SECONDS -lt $end ] ||
+            fail "not in sync within $1 s: $(cat "$LOCAL/status" "$LOCAL/status.errors" "$LOCAL/library.log")"
+        sleep 0.1
+    done
+}
+
+# expect_equal_in_pause SECONDS: pauses the program, waits until target 1 is in sync, and compares all
+# live objects of this machine's part and the target's. make_pool must have cached heap_offset.
+expect_equal_in_pause() {
+    pause_work
+    await_in_sync "$1"
+    expect_same_objects "$pool" "$(remote_set 1)" "$LOCAL/live"
+    resume_work
 }
 
 # suffer FAULT [ARGUMENT...]: causes the fault and expects the program to continue.
@@ -151,16 +199,25 @@ kill_sshd_session() {
     must kill -KILL "$pid"
 }
 
-# restart_sshd [SECONDS]: stops sshd, kills the daemon, and starts sshd again after that time.
-restart_sshd() {
+# lose_target: stops sshd and kills the daemon.
+lose_target() {
+    must kill "${own_sshd:-$RPMEM_TEST_SSHD_PID}"
+    kill_daemon 1
+}
+
+return_target() {
     local elsewhere=()
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || elsewhere=(nsenter --net="$RPMEM_TEST_SSHD_NETWORK")
-    must kill "${own_sshd:-$RPMEM_TEST_SSHD_PID}"
-    kill_daemon
-    sleep "${1:-1}"
     setpriv --pdeathsig TERM "${elsewhere[@]}" "$(PATH=$PATH:/usr/sbin command -v sshd)" -D -e \
         -f "$RPMEM_TEST_SSHD_DIR/sshd_config" 2>>"$RPMEM_TEST_SSHD_DIR/sshd.log" </dev/null &
     own_sshd=$!
+}
+
+# restart_sshd [SECONDS]: stops sshd, kills the daemon, and starts sshd again after that time.
+restart_sshd() {
+    lose_target
+    sleep "${1:-1}"
+    return_target
 }
 
 there() {

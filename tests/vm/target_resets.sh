@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# target_resets.sh TIMES [MEDIUM...]
+# target_resets.sh TIMES [alone] [MEDIUM...]
 #
 # Tests resets of the target machine, in the first of two virtual machines. Two stock programs make
 # transactions: one has its replica on the target's disk, over verbs, the other on its NVDIMM (a
 # file system with DAX), over TCP. The target is reset TIMES times at random moments. It fails if a
 # program gets an error or does not continue, or if a replica differs in the end.
+#   alone   the programs go on while the target is away (RPMEM_ON_LOSS=alone). After each reset the
+#           replicas must get in sync again
 #   MEDIUM  disk or pmem; default: both
 #   RPMEM_WORKLOAD, RPMEM_CLIENT_LIBDIR, RPMEM_TEST_DAEMON  the built programs
 # shellcheck disable=SC2046,SC2086 # words
@@ -15,8 +17,13 @@ export RPMEM_DAEMON=$RPMEM_TEST_DAEMON RPMEM_CLIENT_SECONDS=3600 RPMEM_PROVIDER=
 trap - EXIT
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
-threads=2 times=$1
+threads=2 times=$1 alone=no size=40M
 shift
+if [ "${1:-}" = alone ]; then
+    # Many more steps are made, and the heap of a smaller pool gets too fragmented for them.
+    alone=yes size=64M
+    shift
+fi
 media=("$@")
 [ $# -gt 0 ] || media=(disk pmem)
 max_absence=1200 # seconds from a reset until both programs continue; emulated machines start slowly
@@ -37,6 +44,8 @@ use_medium() {
     RPMEM_CMD+=" --log-file /mnt/$medium/log --log-level info"
     export RPMEM_CMD
     RPMEM_CLIENT_ENV="RPMEM_RECONNECT_TIMEOUT=$((max_absence * 1000)) RPMEM_PEER_TIMEOUT=10000"
+    [ $alone = no ] ||
+        RPMEM_CLIENT_ENV="RPMEM_ON_LOSS=alone RPMEM_RECONNECT_TIMEOUT=3000 RPMEM_PEER_TIMEOUT=10000 XDG_STATE_HOME=$dir/state"
     RPMEM_CLIENT_ENV+=" RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$dir/log"
 }
 
@@ -53,9 +62,9 @@ explain() {
 
 make_pool() {
     mkdir -p $dir/replica
-    write_set $pool '' "40M:$dir/part0"
+    write_set $pool '' "$size:$dir/part0"
     echo "REPLICA $RPMEM_TEST_TARGET pool.set" >>$pool
-    on_target "printf 'PMEMPOOLSET\n40M /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
+    on_target "printf 'PMEMPOOLSET\n$size /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
     client pmempool create obj --layout=rpmem_workload $pool
 }
 
@@ -93,6 +102,24 @@ starts() {
     wc -l </vm/starts
 }
 
+logged() {
+    grep -c "$1" $dir/log
+}
+
+# expect_in_sync WITHOUT: waits until each program has gone on alone, WITHOUT times in all, and its
+# replica is in sync again.
+expect_in_sync() {
+    local name end=$((SECONDS + max_absence))
+    for name in "${media[@]}"; do
+        use_medium $name
+        until [ "$(logged 'goes on without its replica')" -ge $1 ] &&
+            [ "$(logged 'is in sync again')" -ge "$(logged 'goes on without its replica')" ]; do
+            [ $SECONDS -lt $end ] || { echo "the replica on $name is not in sync" && return 1; }
+            sleep 0.2
+        done
+    done
+}
+
 # Resets the target at a random moment, and expects both programs to continue when it has started.
 reset_target() {
     local before began
@@ -107,6 +134,7 @@ reset_target() {
     printf 'the target was away for %s s' $((SECONDS - began))
     expect_progress || return 1
     printf ', and the programs went on after %s s\n' $((SECONDS - began))
+    [ $alone = no ] || expect_in_sync $reset
 }
 
 end_work() {
@@ -114,13 +142,13 @@ end_work() {
     touch $dir/done
     wait ${programs[$medium]} || status=$?
     cat $dir/output
-    grep -c reconnected $dir/log | sed 's/$/ sessions were made again/'
+    grep -c "reconnected\|is in sync again" $dir/log | sed 's/$/ sessions were made again/'
     return $status
 }
 
 # Expects the steps that the program counted, and an equal replica.
 compare() {
-    write_set $dir/replica/pool.set '' "40M:$dir/replica/part0"
+    write_set $dir/replica/pool.set '' "$size:$dir/replica/part0"
     client $RPMEM_WORKLOAD verify $pool --counts $dir/counts --extents $dir/extents &&
         on_target "cat /mnt/$medium/part0" >$dir/replica/part0 &&
         rm -f $LOCAL/heap_offset &&
