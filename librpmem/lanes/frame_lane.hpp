@@ -63,6 +63,11 @@ public:
     // after the call has returned, even with an error. A lost lane still counts the ranges as those
     // of the pool.
     [[nodiscard]] int persist_copies(std::span<const CopiedRange> ranges);
+    // Like persist_copies(), but waits only until everything that was sent before this call is
+    // durable. The copies are read until the next send_copies(), drain() or abandon_copies().
+    [[nodiscard]] int send_copies(std::span<const CopiedRange> ranges);
+    // Ends the connection at once, so that no copy is read any more.
+    void abandon_copies();
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
     // Stores the target's digests of the blocks of a range, see common/wire/block_digest.hpp. They

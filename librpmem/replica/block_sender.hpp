@@ -7,10 +7,12 @@
 #include "librpmem/lanes/frame_lane.hpp"
 #include "librpmem/replica/block_map.hpp"
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace rpmem::initiator {
 
@@ -21,17 +23,12 @@ public:
     BlockSender(std::span<std::byte> memory, std::size_t first_writable)
         : memory_(memory), first_writable_(first_writable) {}
 
-    // Copies the block to PLACE in copies(), which is counted in blocks. Returns nothing and sets
-    // failure() if the block cannot be read.
+    // Copies the block to PLACE in copies(), which is counted in blocks and below places. Returns
+    // nothing and sets failure() if the block cannot be read.
     [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
     [[nodiscard]] std::byte* copies() const { return copies_.get(); }
-    // Sends the first marked blocks at or after FROM, at most max_together, and waits until they
-    // are durable. Moves FROM behind them, and adds their number to SENT. Each mark is cleared
-    // before its block is read. If the blocks are not durable, they are marked again. Returns a
-    // code of LANE. If it returns 0, check failure().
-    [[nodiscard]] int send_next(FrameLane& lane, BlockMap& map, std::size_t& from,
-                                std::size_t& sent);
-    // Sends the first page of a pool without headers, like send_next(). Call it when all other
+    // Sends the first page of a pool without headers, like
+    // persist_copies(). Call it when all other
     // bytes are durable: it makes the image of the pool whole for programs on the target.
     [[nodiscard]] int send_first_page(FrameLane& lane);
     // Returns why a block could not be read.
@@ -40,8 +37,11 @@ public:
     // Releases copies() until the next copy().
     void release() { copies_.reset(); }
 
-    // Blocks in copies(): 1 MiB. To wait for each block alone would cost a round trip for each.
+    // Blocks that are sent together: 1 MiB. To wait for each block alone would cost a round trip
+    // for each.
     static constexpr std::size_t max_together = 16;
+    // Blocks in copies(). One half is filled while the target receives the other one.
+    static constexpr std::size_t places = 2 * max_together;
     static constexpr std::size_t first_page = 4096;
 
 private:
@@ -49,6 +49,66 @@ private:
     std::size_t first_writable_;
     std::unique_ptr<std::byte[]> copies_; // allocated by the first copy()
     std::optional<Error> failure_;
+};
+
+// Blocks whose marks are cleared. The destructor marks them again unless they became durable.
+class TakenBlocks {
+public:
+    explicit TakenBlocks(BlockMap& map) : map_(map) {}
+    ~TakenBlocks() {
+        for (std::size_t i = 0; i < count_; ++i)
+            map_.mark(blocks_[i] * wire::digest_block, 1);
+    }
+    TakenBlocks(const TakenBlocks&) = delete;
+    TakenBlocks& operator=(const TakenBlocks&) = delete;
+
+    [[nodiscard]] std::size_t count() const { return count_; }
+    void take(std::size_t block) {
+        blocks_[count_++] = block;
+        map_.clear(block);
+    }
+    // Returns their number.
+    std::size_t are_durable() { return std::exchange(count_, 0); }
+    // The blocks become OTHER's, which must have none.
+    void move_to(TakenBlocks& other) {
+        other.blocks_ = blocks_;
+        other.count_ = are_durable();
+    }
+
+private:
+    BlockMap& map_;
+    std::array<std::size_t, BlockSender::max_together> blocks_{};
+    std::size_t count_ = 0;
+};
+
+// Sends marked blocks over LANE, which nothing else uses meanwhile. Each mark is cleared before its
+// block is read. Blocks that are not durable when the pass ends are marked again, and then the lane
+// is not usable any more.
+class BlockPass {
+public:
+    BlockPass(BlockSender& sender, FrameLane& lane, BlockMap& map)
+        : sender_(sender), lane_(lane), map_(map), sent_(map) {}
+    ~BlockPass() {
+        if (sent_.count() > 0)
+            lane_.abandon_copies();
+    }
+    BlockPass(const BlockPass&) = delete;
+    BlockPass& operator=(const BlockPass&) = delete;
+
+    // Sends the first marked blocks at or after FROM, at most max_together, and waits until those
+    // of the call before are durable. Moves FROM behind them. Adds the number of those that became
+    // durable to DURABLE. Returns a code of the lane. If it returns 0, check failure() of the
+    // sender.
+    [[nodiscard]] int send_next(std::size_t& from, std::size_t& durable);
+    // Waits until all blocks are durable that were sent, and adds their number to DURABLE.
+    [[nodiscard]] int finish(std::size_t& durable);
+
+private:
+    BlockSender& sender_;
+    FrameLane& lane_;
+    BlockMap& map_;
+    TakenBlocks sent_; // by the last send_next()
+    std::size_t half_ = 0;
 };
 
 } // namespace rpmem::initiator

@@ -6,25 +6,56 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <thread>
 
 namespace rpmem::bench {
 namespace {
 
-constexpr unsigned pushes = 5;
+constexpr unsigned pushes = 3;
 // To read the clock takes as long as a mark, so so many marks are measured together.
 constexpr unsigned marks_together = 256;
 // How often the state of the replica is looked at, between two calls.
 constexpr std::chrono::microseconds look_interval{1000};
 constexpr std::chrono::seconds max_catch_up(60);
 
-double p99_of(const std::vector<std::uint64_t>& nanoseconds) {
-    const Round round = summarise({Samples{.nanoseconds = nanoseconds}}, {});
+double p99_of(const Samples& calls) {
+    const Round round = summarise({calls}, {});
     for (std::size_t i = 0; i < quantiles.size(); ++i)
         if (quantiles[i].part == 0.99)
             return round.quantiles[i];
     return 0;
 }
+
+// There are millions of calls while a replica catches up, and to store a sample of each would cost
+// more than the calls.
+class Histogram {
+public:
+    void add(Nanoseconds time) {
+        ++counts_[std::min(static_cast<std::size_t>(time.count()), counts_.size() - 1)];
+        ++total_;
+        longest_ = std::max(longest_, time);
+    }
+    [[nodiscard]] bool is_empty() const { return total_ == 0; }
+    [[nodiscard]] Nanoseconds longest() const { return longest_; }
+    [[nodiscard]] double p99_us() const {
+        const auto wanted =
+            static_cast<std::uint64_t>(std::ceil(static_cast<double>(total_) * 0.99));
+        std::uint64_t seen = 0;
+        std::size_t time = 0;
+        for (; time + 1 < counts_.size(); ++time)
+            if (seen += counts_[time]; seen >= wanted)
+                break;
+        return static_cast<double>(time) / 1e3;
+    }
+
+private:
+    // One for each nanosecond. The last one counts all times that are longer.
+    std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(1'000'001);
+    std::uint64_t total_ = 0;
+    Nanoseconds longest_{};
+};
 
 double median_of(std::vector<double> values) {
     std::ranges::sort(values);
@@ -33,10 +64,12 @@ double median_of(std::vector<double> values) {
 
 class Absence {
 public:
-    Absence(const AwayTask& task, AwayPool& pool) : task_(task), pool_(pool) {}
+    // PUSH: see AwayRound.
+    Absence(const AwayTask& task, AwayPool& pool, double push) : task_(task), pool_(pool) {
+        round_.push = push;
+    }
 
     Result<AwayRound> measure() {
-        RPMEM_TRY(pool_.persist_all()); // connects the lane
         RPMEM_TRY(measure_in_sync());
         RPMEM_TRY(leave());
         RPMEM_TRY(measure_marks());
@@ -52,14 +85,8 @@ public:
 
 private:
     Result<> measure_in_sync() {
-        std::vector<double> times;
-        for (unsigned i = 0; i < pushes; ++i) {
-            RPMEM_ASSIGN(const double time, pool_.persist_all());
-            times.push_back(time);
-        }
-        round_.push = median_of(std::move(times));
         RPMEM_ASSIGN(const Samples calls, repeat(task_.pace, [&] { return pool_.persist_next(); }));
-        round_.p99_us = p99_of(calls.nanoseconds);
+        round_.p99_us = p99_of(calls);
         return {};
     }
 
@@ -111,16 +138,15 @@ private:
     // the join, and the first use of the lane after it.
     Result<> catch_up_beside_calls(double& p99) {
         RPMEM_ASSIGN(ChildProcess resuming, pool_.start_resume());
+        Histogram calls;
         unsigned state = RPMEM_REPLICA_PAUSED;
-        std::vector<std::uint64_t> nanoseconds;
-        nanoseconds.reserve(std::size_t{1} << 20);
         const auto end = Clock::now() + max_catch_up;
         for (auto looked = Clock::now(); state != RPMEM_REPLICA_IN_SYNC;) {
             const auto called = Clock::now();
             RPMEM_TRY(pool_.persist_next());
             const auto returned = Clock::now();
             if (state == RPMEM_REPLICA_CATCHING_UP)
-                nanoseconds.push_back(static_cast<std::uint64_t>((returned - called).count()));
+                calls.add(returned - called);
             if (returned - looked < look_interval)
                 continue;
             RPMEM_ASSIGN(state, pool_.state());
@@ -128,11 +154,10 @@ private:
             if (looked > end)
                 return missed();
         }
-        if (nanoseconds.empty())
+        if (calls.is_empty())
             return missed();
-        p99 = p99_of(nanoseconds);
-        const auto longest = static_cast<double>(*std::ranges::max_element(nanoseconds));
-        round_.join_pause = std::max(round_.join_pause, longest / 1e6);
+        p99 = calls.p99_us();
+        round_.join_pause = std::max(round_.join_pause, in_milliseconds(calls.longest()));
         return AwayPool::finish(resuming);
     }
 
@@ -148,10 +173,21 @@ private:
 
 } // namespace
 
+// The target maps the pool anew in each session, also in the one that catches up. So the pushes are
+// those of new sessions, too, each after a first call that connects the lane.
 Result<AwayRound> measure_absence(const AwayTask& task) {
-    RPMEM_ASSIGN(const auto pool, AwayPool::create(task));
+    RPMEM_ASSIGN(auto pool, AwayPool::create(task));
+    RPMEM_TRY(pool->persist_all()); // allocates the pool on the target
+    std::vector<double> times;
+    while (times.size() < pushes) {
+        pool.reset();
+        RPMEM_ASSIGN(pool, AwayPool::open(task));
+        RPMEM_TRY(pool->persist_next());
+        RPMEM_ASSIGN(const double time, pool->persist_all());
+        times.push_back(time);
+    }
     pool->remove_at_end();
-    return Absence(task, *pool).measure();
+    return Absence(task, *pool, median_of(std::move(times))).measure();
 }
 
 } // namespace rpmem::bench

@@ -31,7 +31,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AwayTask, target, pool_set, directory, pool_s
 
 // Durations in milliseconds unless the name says otherwise.
 struct AwayRound {
-    double push = 0;             // one persist of the whole pool
+    double push = 0;             // one persist of the whole pool in a new session
     double catch_up = 0;         // the same bytes, without other calls
     double join_pause = 0;       // longest call during all catch-ups of the round
     double p99_us = 0;           // 99th percentile of calls while the replica is in sync
