@@ -21,16 +21,15 @@ int FrameLane::persist_copies(std::span<const CopiedRange> ranges) {
     return code;
 }
 
-// While the target makes these copies durable, the caller makes the next ones. So the target always
-// has some to receive.
-int FrameLane::send_copies(std::span<const CopiedRange> ranges) {
-    const std::uint64_t earlier = responses_.last_write();
+// While the target makes copies durable, the caller makes the next ones. So the target always has
+// some to receive.
+int FrameLane::send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable) {
     int code = 0;
     for (std::size_t i = 0; code == 0 && i < ranges.size(); ++i)
         code = flush_copy(ranges[i]);
     if (code == 0)
         code = ask_for_ack();
-    while (code == 0 && responses_.acknowledged() < earlier)
+    while (code == 0 && responses_.acknowledged() < durable)
         code = make_progress();
     if (code != 0)
         abandon_copies();

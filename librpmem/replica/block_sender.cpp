@@ -32,20 +32,28 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     return {};
 }
 
+BlockPass::~BlockPass() {
+    const auto is_under_way = [](const Batch& batch) { return batch.blocks.count() > 0; };
+    if (std::ranges::any_of(batches_, is_under_way))
+        lane_.abandon_copies();
+}
+
 // Neighbours are neighbours in the copies, too, so they are sent as one range.
 int BlockPass::send_next(std::size_t& from, std::size_t& durable) {
     std::array<CopiedRange, BlockSender::max_together> ranges{};
     std::size_t range_count = 0;
-    TakenBlocks taken(map_);
+    TakenBlocks& taken = batches_[next_].blocks;
     std::size_t block = map_.next(from);
     for (; block < map_.blocks() && taken.count() < BlockSender::max_together;
          block = map_.next(block + 1)) {
-        const std::size_t place = half_ * BlockSender::max_together + taken.count();
+        const std::size_t place = next_ * BlockSender::max_together + taken.count();
         taken.take(block);
         from = block + 1;
         const std::span<std::byte> whole = sender_.copy(block, place);
-        if (whole.empty())
+        if (whole.empty()) {
+            taken.return_marks();
             return finish(durable);
+        }
         const std::size_t begin = block == 0 ? BlockSender::first_page : 0;
         const std::size_t offset = block * digest_block + begin;
         const std::span<std::byte> own = whole.subspan(begin);
@@ -55,18 +63,20 @@ int BlockPass::send_next(std::size_t& from, std::size_t& durable) {
         else
             ranges[range_count++] = {own, offset};
     }
-    if (const int code = lane_.send_copies(std::span(ranges).first(range_count)))
+    Batch& oldest = batches_[(next_ + 1) % batches_.size()];
+    if (const int code = lane_.send_copies(std::span(ranges).first(range_count), oldest.last_frame))
         return code;
-    durable += sent_.are_durable();
-    taken.move_to(sent_);
-    half_ = 1 - half_;
+    batches_[next_].last_frame = lane_.last_sent();
+    durable += oldest.blocks.are_durable();
+    next_ = (next_ + 1) % batches_.size();
     return 0;
 }
 
 int BlockPass::finish(std::size_t& durable) {
     if (const int code = lane_.drain())
         return code;
-    durable += sent_.are_durable();
+    for (Batch& batch : batches_)
+        durable += batch.blocks.are_durable();
     return 0;
 }
 

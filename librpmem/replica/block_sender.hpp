@@ -40,8 +40,9 @@ public:
     // Blocks that are sent together: 1 MiB. To wait for each block alone would cost a round trip
     // for each.
     static constexpr std::size_t max_together = 16;
-    // Blocks in copies(). One half is filled while the target receives the other one.
-    static constexpr std::size_t places = 2 * max_together;
+    // So many of these are under way at once, so that neither end waits for the other one: 4 MiB.
+    static constexpr std::size_t max_under_way = 4;
+    static constexpr std::size_t places = max_under_way * max_together; // blocks in copies()
     static constexpr std::size_t first_page = 4096;
 
 private:
@@ -55,9 +56,11 @@ private:
 class TakenBlocks {
 public:
     explicit TakenBlocks(BlockMap& map) : map_(map) {}
-    ~TakenBlocks() {
+    ~TakenBlocks() { return_marks(); }
+    void return_marks() {
         for (std::size_t i = 0; i < count_; ++i)
             map_.mark(blocks_[i] * wire::digest_block, 1);
+        count_ = 0;
     }
     TakenBlocks(const TakenBlocks&) = delete;
     TakenBlocks& operator=(const TakenBlocks&) = delete;
@@ -69,11 +72,6 @@ public:
     }
     // Returns their number.
     std::size_t are_durable() { return std::exchange(count_, 0); }
-    // The blocks become OTHER's, which must have none.
-    void move_to(TakenBlocks& other) {
-        other.blocks_ = blocks_;
-        other.count_ = are_durable();
-    }
 
 private:
     BlockMap& map_;
@@ -87,28 +85,33 @@ private:
 class BlockPass {
 public:
     BlockPass(BlockSender& sender, FrameLane& lane, BlockMap& map)
-        : sender_(sender), lane_(lane), map_(map), sent_(map) {}
-    ~BlockPass() {
-        if (sent_.count() > 0)
-            lane_.abandon_copies();
-    }
+        : sender_(sender), lane_(lane), map_(map) {}
+    ~BlockPass();
     BlockPass(const BlockPass&) = delete;
     BlockPass& operator=(const BlockPass&) = delete;
 
-    // Sends the first marked blocks at or after FROM, at most max_together, and waits until those
-    // of the call before are durable. Moves FROM behind them. Adds the number of those that became
-    // durable to DURABLE. Returns a code of the lane. If it returns 0, check failure() of the
-    // sender.
+    // Sends the first marked blocks at or after FROM, at most max_together. Waits until those of
+    // earlier calls are durable, so that at most max_under_way are not. Moves FROM behind them.
+    // Adds the number of those that became durable to DURABLE. Returns a code of the lane. If it
+    // returns 0, check failure() of the sender.
     [[nodiscard]] int send_next(std::size_t& from, std::size_t& durable);
     // Waits until all blocks are durable that were sent, and adds their number to DURABLE.
     [[nodiscard]] int finish(std::size_t& durable);
 
 private:
+    struct Batch {
+        TakenBlocks blocks;
+        std::uint64_t last_frame = 0;
+    };
+
     BlockSender& sender_;
     FrameLane& lane_;
     BlockMap& map_;
-    TakenBlocks sent_; // by the last send_next()
-    std::size_t half_ = 0;
+    // A ring: the oldest one is the next one to be filled.
+    std::array<Batch, BlockSender::max_under_way> batches_{
+        Batch{TakenBlocks(map_)}, Batch{TakenBlocks(map_)}, Batch{TakenBlocks(map_)},
+        Batch{TakenBlocks(map_)}};
+    std::size_t next_ = 0;
 };
 
 } // namespace rpmem::initiator
