@@ -51,12 +51,12 @@ grep -q 'note: no limits of the network to target: .*--answer-program' "$output/
 # The table must have all rows, each with a verdict. The status says whether all are within limits.
 status=0
 "$1/tools/bench/run" --table --rounds 1 --time 1 >"$output/table" || status=$?
-rows=$(grep -cE '^(persist|read|flush|open|idle|refused)/.*[0-9]  (pass|FAIL) |^refused.*  no limit ' "$output/table")
+rows=$(grep -cE '^(persist|read|flush|open|idle|refused|away|compare)/.*[0-9]  (pass|FAIL) |^refused.*  no limit ' "$output/table")
 case $status in
 0) ! grep -q '  FAIL' "$output/table" ;;
 3) grep -q '  FAIL' "$output/table" ;;
 *) false ;;
-esac && [ "$rows" = 27 ] || {
+esac && [ "$rows" = 33 ] || {
     echo "status $status, $rows rows"
     cat "$output/table"
     exit 1

@@ -2,6 +2,7 @@
 #include "tools/bench/cases.hpp"
 
 #include "common/base/io.hpp"
+#include "tools/bench/away.hpp"
 #include "tools/bench/limits.hpp"
 #include "tools/bench/login.hpp"
 #include "tools/bench/pool.hpp"
@@ -16,6 +17,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <thread>
 
 namespace rpmem::bench {
@@ -230,8 +232,48 @@ private:
         return ours.time;
     }
 
-    // `open` and `idle` come first, because they create and remove the pool themselves. The other
-    // cases share one pool, which exists until the end.
+    // Returns nothing, after a note, if the library or the target does not support it.
+    Result<std::optional<AwayRound>> away_round(const char* name, bool compares) const {
+        RPMEM_ASSIGN(AwayRound round, measure_away_once(options_, compares));
+        if (round.not_supported.empty())
+            return round;
+        fmt::print(stderr, "rpmem-bench: note: no case {}: {}\n", name, round.not_supported);
+        return std::nullopt;
+    }
+
+    Result<double> away(State& state) const {
+        RPMEM_ASSIGN(const auto round, away_round("away", false));
+        if (!round)
+            return 0;
+        const auto bytes = static_cast<double>(options_.pool_size());
+        state.counters["gigabytes_per_second"] = bytes / round->catch_up / 1e6;
+        state.counters["push_gigabytes_per_second"] = bytes / round->push / 1e6;
+        state.counters["times_push"] = round->push / round->catch_up;
+        state.counters["join_pause_ms"] = round->join_pause;
+        state.counters["in_sync_p99_us"] = round->p99_us;
+        state.counters["catch_up_p99_us"] = round->catch_up_p99_us;
+        state.counters["capped_p99_us"] = round->capped_p99_us;
+        state.counters["times_p99"] = round->catch_up_p99_us / round->p99_us;
+        state.counters["times_p99_capped"] = round->capped_p99_us / round->p99_us;
+        state.counters["mark_ns"] = round->mark_ns;
+        state.counters["flush_ns"] = round->flush_ns;
+        state.counters["mark_above_flush_ns"] = round->mark_ns - round->flush_ns;
+        return round->catch_up * 1e3;
+    }
+
+    Result<double> compare_pool(State& state) const {
+        RPMEM_ASSIGN(const auto round, away_round("compare", true));
+        if (!round)
+            return 0;
+        const double comparing = round->comparing_write - round->first_write;
+        state.counters["gigabytes_per_second"] =
+            static_cast<double>(options_.pool_size()) / comparing / 1e6;
+        state.counters["first_write_ms"] = round->first_write;
+        return round->comparing_write * 1e3;
+    }
+
+    // `open`, `idle`, `away` and `compare` come first, because they create and remove the pool
+    // themselves. The other cases share one pool, which exists until the end.
     void register_wanted() {
         for (const unsigned lanes : options_.lanes)
             if (options_.wants("open"))
@@ -241,6 +283,12 @@ private:
             if (options_.wants("idle"))
                 add(fmt::format("idle/lanes:{}", lanes), 1,
                     [=, this](State& state) { return idle(state, lanes); });
+        if (options_.wants("away"))
+            add("away/lanes:1", options_.slow_rounds(),
+                [this](State& state) { return away(state); });
+        if (options_.wants("compare"))
+            add("compare/lanes:1", options_.slow_rounds(),
+                [this](State& state) { return compare_pool(state); });
         if (options_.wants("persist"))
             add_operations(OperationKind::persist, "persist/strict", "persist/relaxed");
         if (options_.wants("deep_persist"))

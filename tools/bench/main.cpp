@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmem-bench: see rpmem-bench(1).
 #include "common/base/program_output.hpp"
+#include "tools/bench/away.hpp"
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"
 #include "tools/bench/processes.hpp"
@@ -52,6 +53,10 @@ Result<> run(const Options& options, char** argv) {
 int start(int argc, char** argv) {
     if (argc == 2 && std::string_view(argv[1]) == answering_half) {
         serve_answers(STDIN_FILENO, STDOUT_FILENO);
+        return EXIT_SUCCESS;
+    }
+    if (argc == 2 && std::string_view(argv[1]) == away_half) {
+        serve_away(STDIN_FILENO, STDOUT_FILENO);
         return EXIT_SUCCESS;
     }
     Options options;

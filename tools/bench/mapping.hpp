@@ -46,6 +46,16 @@ public:
         return Mapping(address, size, is_pmem != 0);
     }
 
+    static Result<Mapping> existing_file(const std::string& path) {
+        int is_pmem = 0;
+        std::size_t size = 0;
+        void* const address = pmem_map_file(path.c_str(), 0, 0, 0, &size, &is_pmem);
+        if (address == nullptr)
+            return fail(ErrorClass::caller_fault, errno, "cannot map {}: {}", path,
+                        pmem_errormsg());
+        return Mapping(address, size, is_pmem != 0);
+    }
+
     [[nodiscard]] std::span<std::byte> bytes() const {
         return {bytes_.get(), bytes_.get_deleter().size};
     }

@@ -36,6 +36,10 @@ constexpr const char* footer = R"text(Cases:
                 for each number of lanes
   refused       persist of 64 B, alone and during 200 unauthenticated
                 connections per second to the port of the lanes
+  away          pause of a join, catch-up against a persist of the whole pool,
+                calls while the replica catches up, cost of a mark
+                (RPMEM_ON_LOSS=alone)
+  compare       comparison of the whole pool before the first write
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 a row of --table exceeds its
 limit
@@ -47,8 +51,8 @@ Examples:
 See rpmem-bench(1).)text";
 
 const std::set<std::string>& all_cases() {
-    static const std::set<std::string> names{"persist", "deep_persist", "read",   "flush",
-                                             "open",    "idle",         "refused"};
+    static const std::set<std::string> names{"persist", "deep_persist", "read", "flush",  "open",
+                                             "idle",    "refused",      "away", "compare"};
     return names;
 }
 

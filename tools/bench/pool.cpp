@@ -12,12 +12,6 @@
 namespace rpmem::bench {
 namespace {
 
-// Returns the last error of the library in this thread, preceded by WHAT.
-Failure library_failure(const std::string& what) {
-    const int code = errno;
-    return fail(ErrorClass::target_refused, code, "{}: {}", what, rpmem_errormsg());
-}
-
 Result<Start> start_here(const Options& options, Opening opening, unsigned lanes) {
     RPMEM_ASSIGN(const auto pool, Pool::open(options, opening, lanes));
     if (pool->lanes() < lanes)
@@ -30,6 +24,11 @@ Result<Start> start_here(const Options& options, Opening opening, unsigned lanes
 }
 
 } // namespace
+
+Failure library_failure(const std::string& what) {
+    const int code = errno;
+    return fail(ErrorClass::target_refused, code, "{}: {}", what, rpmem_errormsg());
+}
 
 Result<> remove_pool(const Options& options) {
     if (rpmem_remove(options.target.c_str(), options.pool_set.c_str(), 0) != 0)

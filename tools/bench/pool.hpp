@@ -13,8 +13,12 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace rpmem::bench {
+
+// Returns the last error of the library in this thread, preceded by WHAT.
+[[nodiscard]] Failure library_failure(const std::string& what);
 
 enum class OperationKind { persist, deep_persist, flush, read };
 

@@ -22,6 +22,8 @@ namespace {
 constexpr int status_above_limit = 3;
 constexpr const char* plain_row = "persist/strict/4096/lanes:1"; // also measured with TLS
 
+constexpr const char* away_row = "away/lanes:1";
+
 // One figure of a row of a report.
 struct Line {
     std::string row;
@@ -74,6 +76,13 @@ std::vector<Group> table_groups() {
           {"persist/strict/33554432/lanes:1", "gigabytes_per_second", 1},
           {"read/33554432/lanes:1", "gigabytes_per_second", 1}}},
         {"--cases refused", {{"refused/64/lanes:1", "times_alone"}}},
+        {"--cases away",
+         {{away_row, "join_pause_ms", 50},
+          {away_row, "times_push", 0.90},
+          {away_row, "times_p99", 2},
+          {away_row, "times_p99_capped", 1.20},
+          {away_row, "mark_above_flush_ns", 150}}},
+        {"--cases compare", {{"compare/lanes:1", "gigabytes_per_second", 2}}},
     };
 }
 
@@ -115,7 +124,7 @@ private:
             row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
         else if (line.row == plain_row)
             plain_ = row.value("times_tcp", 0.0);
-        const bool is_min = line.figure == "gigabytes_per_second";
+        const bool is_min = line.figure == "gigabytes_per_second" || line.figure == "times_push";
         const double value = row.value(line.figure, 0.0);
         const char* verdict = "no limit";
         if (value == 0) {
@@ -130,7 +139,8 @@ private:
                    line.allowed ? fmt::format("{} {:.2f}", is_min ? ">=" : "<=", *line.allowed)
                                 : "",
                    verdict);
-        for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms"})
+        for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms",
+                                       "push_gigabytes_per_second", "in_sync_p99_us", "mark_ns"})
             if (row.contains(name))
                 fmt::print(" {} {:.2f}", name, row[name].get<double>());
         fmt::print("\n");
