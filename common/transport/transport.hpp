@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,6 +89,8 @@ struct Abilities {
     // Registered memory for direct reads into memory that is not registered. If it is empty, such
     // reads use frames.
     std::span<std::byte> bounce_buffer{};
+    // Limit of a payload that is not in registered memory. post() fails with a larger one.
+    std::size_t max_copy = std::numeric_limits<std::size_t>::max();
 };
 
 class LaneConnection {

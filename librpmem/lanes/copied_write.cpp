@@ -10,6 +10,12 @@ using transport::PostResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
+namespace {
+
+constexpr std::size_t word = 8; // the target makes no less durable at once
+
+} // namespace
+
 int FrameLane::persist_copies(std::span<const CopiedRange> ranges) {
     int code = 0;
     for (std::size_t i = 0; code == 0 && i < ranges.size(); ++i)
@@ -39,10 +45,11 @@ int FrameLane::send_copies(std::span<const CopiedRange> ranges, std::uint64_t du
 void FrameLane::abandon_copies() { connection_->abandon(); }
 
 // A piece is at most as large as a piece of a read. The bytes are not in the registered memory of
-// the pool, so FabricConnection copies each piece into a send buffer, which has that size.
+// the pool, so a FabricConnection copies each piece into a send buffer, which is small.
 int FrameLane::flush_copy(CopiedRange range) {
     auto& [copy, offset] = range;
-    const std::size_t max_piece = max_read_piece(responses_.max_payload());
+    const std::size_t max_piece = std::min(max_read_piece(responses_.max_payload()),
+                                           connection_->abilities().max_copy / word * word);
     while (!copy.empty()) {
         const auto piece = copy.first(std::min(copy.size(), max_piece));
         const auto length = static_cast<std::uint32_t>(piece.size());

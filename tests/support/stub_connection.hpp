@@ -35,6 +35,7 @@ public:
 
     // From now on post() throws std::bad_alloc.
     void run_out_of_memory() { has_memory_ = false; }
+    void limit_copies(std::size_t size) { max_copy_ = size; }
 
     [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
     // Returns the pieces of posted(). Their bytes belong to the caller of post().
@@ -62,7 +63,7 @@ public:
         return bytes;
     }
     [[nodiscard]] transport::Abilities abilities() const override {
-        return {.direct = true, .max_bytes = std::size_t{1} << 20};
+        return {.direct = true, .max_bytes = std::size_t{1} << 20, .max_copy = max_copy_};
     }
     transport::PostResult write(std::uint64_t, std::span<const std::byte>) override {
         ++direct_;
@@ -109,6 +110,7 @@ private:
     bool is_stalled_ = false;
     bool is_full_ = false;
     bool has_memory_ = true;
+    std::size_t max_copy_ = std::numeric_limits<std::size_t>::max();
     std::deque<Frame> arriving_;
     transport::ConnectionFailure failure_;
     bool acknowledges_ = false;

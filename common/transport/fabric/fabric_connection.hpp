@@ -122,7 +122,8 @@ public:
         return {.direct = pool_.remote.has_value(),
                 .max_bytes = provider_.max_transfer,
                 .bounce_buffer =
-                    sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>()};
+                    sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>(),
+                .max_copy = sends_.size - wire::frame_header_size};
     }
     [[nodiscard]] bool reaches(std::span<const std::byte> place) const override;
     PostResult write(std::uint64_t offset, std::span<const std::byte> piece) override;

@@ -50,6 +50,20 @@ TEST(LaneCopies, AreSentInPiecesAndDrained) {
     EXPECT_FALSE(stub.lane.has_unacknowledged());
 }
 
+// The send buffers of a FabricConnection have 256 bytes. A larger piece ends the connection.
+TEST(LaneCopies, FitIntoTheBuffersOfTheTransport) {
+    CopyLane stub;
+    stub.connection->acknowledge_all();
+    stub.connection->limit_copies(230);
+    ASSERT_EQ(stub.lane.persist_copies(stub.whole), 0) << stub.lane.violation();
+    std::size_t sent = 0;
+    for (const auto piece : stub.connection->pieces()) {
+        EXPECT_LE(piece.size(), 224) << "whole words";
+        sent += piece.size();
+    }
+    EXPECT_EQ(sent, stub.copy.size());
+}
+
 // Each wait for an ack would cost a round trip.
 TEST(LaneCopies, OfSeveralRangesAreDrainedTogether) {
     CopyLane stub;
