@@ -27,10 +27,10 @@ struct ComparedMemory {
 
 // Compares the blocks from number COMPARED on, at most compared_together, by their digests. Marks
 // those that differ in DIFFERING, and sets OVERWRITES if such a block of the replica is not all
-// zeros. Adds the number of compared blocks to COMPARED. Do not use it for block 0: the target writes the header in it, and may hide its first page, so its digest may
-// differ although all other bytes are equal. A store into a hole after look_for_data() is not
-// compared, so the program must pass it to a call. Returns a code of LANE. If it returns 0, check
-// SENDER.failure().
+// zeros. Adds the number of compared blocks to COMPARED. Do not use it for block 0: the target
+// writes the header in it, and may hide its first page, so its digest may differ although all other
+// bytes are equal. A store into a hole after look_for_data() is not compared, so the program must
+// pass it to a call. Returns a code of LANE. If it returns 0, check SENDER.failure().
 [[nodiscard]] int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& ours,
                                std::size_t& compared, BlockMap& differing, bool& overwrites);
 

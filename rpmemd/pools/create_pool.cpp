@@ -38,16 +38,9 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
     return {};
 }
 
-// A part of which the first page is hidden looks unused, except for its record. The page may be
-// saved for another pool set, or in another state-dir.
+// A part of which the first page is hidden looks unused. If the page is in another state-dir, or
+// saved for another pool set, the record of the part shows that: see Registration::claim().
 Result<> open_unused_page(const PoolOptions& options, const PartFile& first, MappedPool& pool) {
-    const auto record = PoolAttribute(first).read();
-    if (has_header(pool.header_layout, 0) && record && *record)
-        return fail(
-            ErrorClass::caller_fault, EEXIST,
-            "part {} has no header, but the record of a pool (attribute {}): it is catching "
-            "up, and its first page is in a state-dir; remove that pool, or the file",
-            first.path().native(), pool_attribute_name);
     RPMEM_TRY(open_first_page(options, first, pool));
     if (!pool.first_page || !pool.first_page->saved())
         return {};

@@ -166,6 +166,9 @@ void Registration::warn_of_change(const PoolRecord& last, const PoolRecord& now)
 // it, and the session that it replaced could resume.
 Result<> Registration::claim(bool goes_on, bool created, bool knows_states) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
+    if (last_ && last_->catching_up_since != 0 && created) // its first page is hidden elsewhere
+        return fail(ErrorClass::caller_fault, EEXIST, "pool {}: {}; {}", pool_name_,
+                    describe_catching_up(*last_), how_to_end_marks);
     if (last_ && last_->catching_up_since != 0 && !created && !knows_states)
         return stale(pool_name_, describe_catching_up(*last_), how_to_end_marks);
     if (last_ && may_be_ahead(*last_) && !created && !knows_states)

@@ -4,7 +4,6 @@
 
 #include "common/base/call_within.hpp"
 #include "librpmem/replica/guarded_load.hpp"
-#include "librpmem/replica/guarded_load.hpp"
 #include "librpmem/session/start_channel.hpp"
 #include "tests/simulation/sessions/connections.hpp"
 #include "tests/simulation/sessions/intruder.hpp"

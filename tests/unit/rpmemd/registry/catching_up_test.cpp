@@ -88,6 +88,17 @@ TEST_P(CatchingUpTest, ARefusedWriterLeavesTheClaim) {
     EXPECT_NE(since(), 0);
 }
 
+// The first page of the pool is hidden, perhaps in another state-dir, so its part looks unused.
+TEST_P(CatchingUpTest, IsNoPlaceForANewPool) {
+    expect_silent(attempt(alice, 0, use_));
+    ASSERT_TRUE(succeeded(set(ReplicaState::catching_up)));
+    PoolUse created = use_;
+    created.created = true;
+    EXPECT_TRUE(failed(attempt(bob, 0, created).took_up, EEXIST, "it is catching up with"));
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_NE(since(), 0);
+}
+
 // The initiator has already got the response that the state is stored.
 TEST_P(CatchingUpTest, AStateThatWasStoredIsNotGivenBack) {
     expect_silent(attempt(alice, 0, use_));
