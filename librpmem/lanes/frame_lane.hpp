@@ -63,14 +63,6 @@ public:
     // after the call has returned, even with an error. A lost lane still counts the ranges as those
     // of the pool.
     [[nodiscard]] int persist_copies(std::span<const CopiedRange> ranges);
-    // Like persist_copies(), but waits only until everything up to DURABLE is durable, which is a
-    // value of last_sent(), or 0. The other copies are read until they are durable, or until
-    // abandon_copies().
-    [[nodiscard]] int send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable);
-    // Returns the number of the last frame that was sent.
-    [[nodiscard]] std::uint64_t last_sent() const { return responses_.last_write(); }
-    // Ends the connection at once, so that no copy is read any more.
-    void abandon_copies();
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
     // Stores the target's digests of the blocks of a range, see common/wire/block_digest.hpp. They

@@ -27,10 +27,10 @@ using Digests = int(FrameLane*, std::span<wire::BlockDigest>, std::size_t, std::
 Digests real_digests __asm__(
     "__real__ZN5rpmem9initiator9FrameLane7digestsESt4spanISt5arrayISt4byteLm16EELm1844674407370955"
     "1615EEmm");
-using SendCopies = int(FrameLane*, std::span<const initiator::CopiedRange>, std::uint64_t);
-SendCopies real_send_copies __asm__(
-    "__real__ZN5rpmem9initiator9FrameLane11send_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
-    "709551615EEm");
+using PersistCopies = int(FrameLane*, std::span<const initiator::CopiedRange>);
+PersistCopies real_persist_copies __asm__(
+    "__real__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EE");
 using NextAssociation = Result<std::shared_ptr<Connection>>(Link*, CallBound&);
 NextAssociation
     real_connection __asm__("__real__ZN5rpmem9initiator4Link10connectionERNS0_9CallBoundE");
@@ -106,15 +106,14 @@ int watched_digests(FrameLane* lane, std::span<wire::BlockDigest> place, std::si
                    [=] { return real_digests(lane, place, offset, length); });
 }
 
-SendCopies watched_send_copies __asm__(
-    "__wrap__ZN5rpmem9initiator9FrameLane11send_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
-    "709551615EEm");
-int watched_send_copies(FrameLane* lane, std::span<const initiator::CopiedRange> ranges,
-                        std::uint64_t durable) {
+PersistCopies watched_persist_copies __asm__(
+    "__wrap__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EE");
+int watched_persist_copies(FrameLane* lane, std::span<const initiator::CopiedRange> ranges) {
     clear_late_marks();
     if (AloneWatch* const watch = AloneWatch::of_program())
         watch->sends_blocks();
-    return watched(lane, Kind::whole, {}, [=] { return real_send_copies(lane, ranges, durable); });
+    return watched(lane, Kind::whole, {}, [=] { return real_persist_copies(lane, ranges); });
 }
 
 NextAssociation
