@@ -52,12 +52,13 @@ private:
     std::string path_;
 };
 
-// The records and the socket of the process must not be those of the user.
-std::vector<std::string> away_command(const std::string& directory) {
+// The records and the socket of the process must not be those of the user. A program that goes on
+// alone would not wait for the comparison.
+std::vector<std::string> away_command(const std::string& directory, bool compares) {
     return {"env",
             "-u",
             "RPMEM_CATCH_UP_RATE",
-            "RPMEM_ON_LOSS=alone",
+            compares ? "RPMEM_ON_LOSS=fail" : "RPMEM_ON_LOSS=alone",
             "RPMEM_EQUALIZE=yes",
             "XDG_STATE_HOME=" + directory,
             "XDG_RUNTIME_DIR=" + directory,
@@ -81,8 +82,8 @@ Result<AwayRound> measure_away_once(const Options& options, bool compares) {
         .compares = compares};
     RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
     const int theirs = pair.theirs.get();
-    RPMEM_ASSIGN(ChildProcess process, ChildProcess::start(away_command(directory.path()), theirs,
-                                                           theirs, STDERR_FILENO));
+    RPMEM_ASSIGN(ChildProcess process, ChildProcess::start(away_command(directory.path(), compares),
+                                                           theirs, theirs, STDERR_FILENO));
     pair.theirs.reset(); // so that reads end when the process ends
     auto round = ask<AwayRound>(pair.ours.get(), task, max_round);
     static_cast<void>(process.wait(Deadline(end_timeout)));
