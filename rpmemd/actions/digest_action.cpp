@@ -153,7 +153,8 @@ Result<Registration> register_reading(const ActionContext& context, const std::s
         {.pool_set = (context.pool_options.poolset_dir / name).lexically_normal(),
          .parts = std::move(parts),
          .attribute = pool.attribute(),
-         .headers = pool.lasting_headers()},
+         .headers = pool.lasting_headers(),
+         .modified = pool.modified_before()},
         /*knows_states=*/true));
     return registration;
 }
