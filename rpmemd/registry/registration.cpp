@@ -225,11 +225,12 @@ void Registration::look() {
         log_.error("the record of the pool is ignored: {}", found.error().text);
         return;
     }
-    if (*found && is_changed_by_others(**found, pool_)) {
+    const bool is_changed = *found && is_changed_by_others(**found, pool_);
+    if (is_changed)
         warn_of_change(**found, pool_);
-        **found = changed_by_others(std::move(**found)); // as the actions report it
-    }
     warn_if_behind(*found, true);
+    if (is_changed)
+        **found = changed_by_others(std::move(**found)); // as the actions report it
     found_record_ = found->value_or(PoolRecord{});
     found_record_->parts = pool_.parts; // a part may have been replaced since the claim
 }
