@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <set>
 
@@ -187,9 +188,9 @@ STANDS_FOR(ssize_t, pread, int fd, void* place, std::size_t length, off_t offset
         return to_errno(-EBADF);
     const auto bytes = file->node->bytes();
     const std::size_t begin = std::min(static_cast<std::size_t>(offset), bytes.size());
-    const std::size_t size = std::min(length, bytes.size() - begin);
-    std::memcpy(place, bytes.data() + begin, size);
-    return static_cast<ssize_t>(size);
+    const auto read = bytes.subspan(begin, std::min(length, bytes.size() - begin));
+    std::ranges::copy(read, static_cast<std::byte*>(place));
+    return static_cast<ssize_t>(read.size());
 }
 STANDS_FOR(ssize_t, __pread_chk, int fd, void* place, std::size_t length, off_t offset,
            std::size_t) {
