@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/pool.hpp"
 
+#include "librpmem/pool_attributes.hpp"
 #include "librpmem/repeated_calls.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 namespace rpmem::initiator {
 namespace {
@@ -20,11 +20,6 @@ constexpr const char* missing_writes =
 constexpr const char* nothing_missing =
     "; every write was acknowledged, so none is missing from the replica; the target does not know "
     "that the pool is closed";
-
-bool has_header(const rpmem_pool_attr& attributes) {
-    static constexpr rpmem_pool_attr none{};
-    return std::memcmp(&attributes, &none, sizeof(none)) != 0;
-}
 
 } // namespace
 

@@ -107,7 +107,9 @@ Result<> Link::note_open(Connection& connection) {
     if (is_away())
         return {};
     return fail(ErrorClass::target_refused, EPERM,
-                "the parts of {} were changed while its session was lost", name());
+                "the parts of {} were changed while its session was lost, perhaps restored from a "
+                "backup, so all of the replica is compared in the next session",
+                name());
 }
 
 void Link::show_catching_up() {

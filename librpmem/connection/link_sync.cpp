@@ -137,8 +137,8 @@ Result<> Link::await_in_sync(std::chrono::milliseconds time, const IsEqual& is_e
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "the replica is not in sync after {} ms: {}", time.count(),
                         why ? why->text
-                            : "no call has written yet, and the first one that writes compares the "
-                              "replica with the memory of this process");
+                            : "it was not compared yet, which the first call that writes does, or "
+                              "the target has not recorded yet that it is in sync");
         }
         const auto loss = unnoticed_loss();
         if (loss && (left >= min_login_time || !may_replace(*current_, *loss)))

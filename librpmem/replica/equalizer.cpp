@@ -229,15 +229,19 @@ int Equalizer::compare(FrameLane& lane) {
         if (code != 0)
             return code;
     }
-    look_for_fresh_replica();
+    trust_memory_of_fresh_replica();
     return 0;
 }
 
 // A replica that no session has written to, as rpmemctl create makes it, has nothing to lose. The
-// program has stored to its memory before its first call, so they differ.
-void Equalizer::look_for_fresh_replica() {
-    if (is_unknown_source_ && target_.last_epoch == 0 && !overwrites_ && !failure())
-        missing_proof_.reset();
+// program has stored to its memory before its first call, so they differ. With the record, the next
+// session continues if this one is killed while it sends.
+void Equalizer::trust_memory_of_fresh_replica() {
+    if (!is_unknown_source_ || target_.last_epoch != 0 || overwrites_ || failure() ||
+        files_.empty())
+        return;
+    missing_proof_.reset();
+    store_record({target_.id, target_.epoch, target_.epoch, files_});
 }
 
 // The target keeps the header itself, so the digest of the first block may always differ.

@@ -114,7 +114,7 @@ public:
     // Removes the attributes from the record, or the record if it cannot be written. Without it, a
     // later session sends neither.
     [[nodiscard]] Result<> forget_attributes();
-    [[nodiscard]] bool has_headers() const { return first_writable_ != 0; }
+    [[nodiscard]] bool has_header() const { return first_writable_ != 0; }
     // Returns the attributes that an earlier session has kept. Returns nothing if nothing proves
     // that this memory is the source of the replica.
     [[nodiscard]] std::optional<rpmem_pool_attr> kept_attributes() const;
@@ -140,7 +140,7 @@ private:
     void forget();
     [[nodiscard]] int read_run_id(FrameLane& lane);
     [[nodiscard]] int compare_first_block(FrameLane& lane);
-    void look_for_fresh_replica();
+    void trust_memory_of_fresh_replica();
     // Whether the replica has seen a later run of libpmemobj than this memory had when it was
     // opened.
     [[nodiscard]] bool is_older_copy() const {

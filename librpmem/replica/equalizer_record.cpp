@@ -57,7 +57,7 @@ void Equalizer::forget() {
         log_.error("{}: {}", name_, erased.error().text);
 }
 
-// If that cannot be found out in time, it counts as the pool's.
+// Returns true if that cannot be found out in time.
 bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
     return within(file_timeout_,
                   [memory, files = files_] { return Result<bool>(maps_one_of(memory, files)); })
@@ -65,7 +65,7 @@ bool Equalizer::maps_pool_file(std::span<const std::byte> memory) const {
 }
 
 // A record of a later format is erased, too. It would still prove that this memory is the source.
-// A look at all mappings takes long, so it is made only before the first write.
+// Examining all mappings takes long, so it is done only before the first write.
 Result<> Equalizer::before_read(std::span<const std::byte> destination) {
     const bool is_within = destination.data() < memory_.data() + memory_.size() &&
                            memory_.data() < destination.data() + destination.size();

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/replica/kept_attributes.hpp"
 
+#include "librpmem/pool_attributes.hpp"
+
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace rpmem::initiator {
-namespace {
-
-bool has_headers(const rpmem_pool_attr& attributes) {
-    static constexpr rpmem_pool_attr none{};
-    return std::memcmp(&attributes, &none, sizeof(none)) != 0;
-}
-
-} // namespace
 
 Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send) {
     const std::lock_guard lock(mutex_);
@@ -24,10 +17,11 @@ Result<> KeptAttributes::set(const rpmem_pool_attr& attributes, const Send& send
     }
     if (sent.error().code != ENOTCONN)
         return sent;
-    if (equalizer_.has_headers() != has_headers(attributes))
+    if (equalizer_.has_header() != has_header(attributes))
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "rpmem_set_attr: the attributes are {}all zero, but the pool has {} headers",
-                    has_headers(attributes) ? "not " : "", equalizer_.has_headers() ? "" : "no");
+                    "rpmem_set_attr: the attributes are {}all zero, but the pool has {}",
+                    has_header(attributes) ? "not " : "",
+                    equalizer_.has_header() ? "headers" : "no headers");
     if (const auto stored = equalizer_.keep(attributes); !stored)
         return fail(ErrorClass::resource_limit, ENOTCONN,
                     "rpmem_set_attr: the target is away, and the attributes cannot be kept: {}",

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace rpmem::initiator {
 namespace {
@@ -52,12 +53,10 @@ Result<LocalFile> examine(const Mapping& mapping) {
                     mapping.path);
     if (!S_ISREG(status.st_mode))
         return no_file(mapping.begin, "a device, which does not tell when it was modified");
-    const auto identity = local_identity(fd.get());
-    if (!identity)
+    auto file = local_file(fd.get(), mapping.path);
+    if (!file)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot examine {}", mapping.path);
-    constexpr std::int64_t second = 1'000'000'000;
-    return LocalFile{*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec,
-                     mapping.path};
+    return std::move(*file);
 }
 
 bool is_known(const std::vector<LocalFile>& files, const LastingIdentity& identity) {
@@ -71,6 +70,16 @@ std::optional<LastingIdentity> local_identity(int fd) {
     if (identity)
         identity->inode_generation = generation_of(fd);
     return identity;
+}
+
+std::optional<LocalFile> local_file(int fd, std::string path) {
+    struct stat status {};
+    const auto identity = local_identity(fd);
+    if (!identity || ::fstat(fd, &status) != 0)
+        return std::nullopt;
+    constexpr std::int64_t second = 1'000'000'000;
+    return LocalFile{*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec,
+                     std::move(path)};
 }
 
 Result<std::vector<LocalFile>> local_files(std::span<const std::byte> memory) {

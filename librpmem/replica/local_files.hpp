@@ -28,6 +28,9 @@ struct LocalFile {
 // examined.
 [[nodiscard]] std::optional<LastingIdentity> local_identity(int fd);
 
+// Returns the file of FD, whose path is PATH. Returns nothing if it cannot be examined.
+[[nodiscard]] std::optional<LocalFile> local_file(int fd, std::string path);
+
 // Records of more files are not kept.
 inline constexpr std::size_t max_local_files = 1024;
 

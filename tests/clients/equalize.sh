@@ -11,6 +11,8 @@
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/clients/held_back.sh
+. "$(dirname "$0")/held_back.sh"
 
 ctl=$1 held_back=$2 first_write=$3 points=$4
 out=$RPMEM_TEST_DIR/out log=$LOCAL/library.log
@@ -20,33 +22,6 @@ RPMEM_CLIENT_ENV="RPMEM_LOG_LEVEL=3 RPMEM_LOG_FILE=$log"
 
 remote_pool single
 must client pmempool create obj --layout=rpmem_workload "$pool"
-
-# The daemon ends the session when it sees the end of the ssh channel, a short time later.
-wait_until_free() {
-    flock --timeout 10 "$replica" true ||
-        fail "the replica is still locked 10 s after the end of the program"
-}
-
-# fresh: both sides are as after the first orderly close. libpmemobj 1.12.1 cannot always restart after
-# several kills, also without a replica: a kill between the header and the footer of a chunk of its
-# heap makes a later allocation fail by SIGSEGV. The replica keeps its time of modification, because the
-# daemon would take another one for the change of another program.
-fresh() {
-    wait_until_free
-    cp --sparse=always "$LOCAL/base" "$part"
-    touch --reference="$replica" "$LOCAL/time"
-    cp --sparse=always "$LOCAL/base_replica" "$replica"
-    touch --reference="$LOCAL/time" "$replica"
-}
-
-# killed_at CALL: runs the program, which dies before the range of its call number CALL is sent.
-killed_at() {
-    local status=0
-    RPMEM_CLIENT_PRELOAD="${RPMEM_CLIENT_PRELOAD:-} $held_back" RPMEM_HELD_BACK_CALL=$1 \
-        workload run "$pool" --threads 1 --steps 12 >"$out" 2>&1 || status=$?
-    [ "$status" -eq 137 ] || fail "status $status at call $1, expected the program to be killed: $(cat "$out")"
-    wait_until_free
-}
 
 # compared: prints the status of rpmemctl verify: 0 if the replica is equal, 4 if it differs.
 compared() {
@@ -88,7 +63,7 @@ make_behind() {
     for ((attempt = 0; attempt < 60; attempt++)); do
         fresh
         last_call=$((last_call % 240 + 3))
-        killed_at $last_call
+        killed_at $last_call 1 12
         [ "$(compared)" != 4 ] || return 0
         write_first map
     done
@@ -108,9 +83,7 @@ restored() {
 }
 
 must workload run "$pool" --threads 1 --steps 12 >"$out"
-wait_until_free
-cp --sparse=always "$part" "$LOCAL/base"
-cp --sparse=always "$replica" "$LOCAL/base_replica"
+keep_base
 
 step "the replica gets what it lacks before the first write"
 make_behind
@@ -193,7 +166,7 @@ restarted || fail "the replica differs after the repair: $(cat "$out")"
 # one_point NUMBER: kills the program at a point that depends on NUMBER, and starts it again.
 one_point() {
     fresh
-    killed_at $(($1 * 97 % 251 + 1))
+    killed_at $(($1 * 97 % 251 + 1)) 1 12
     restarted
 }
 

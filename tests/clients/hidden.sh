@@ -30,10 +30,6 @@ says() {
     grep -q -- "$1" "$out" || fail "not said: $1: $(cat "$out")"
 }
 
-wait_until_free() {
-    flock --timeout 10 "$replica" true || fail "the replica is still locked after 10 s"
-}
-
 # wait_for WHAT COMMAND...: waits until COMMAND succeeds.
 wait_for() {
     local what=$1 attempt
@@ -126,3 +122,13 @@ make_pool
 left_catching_up
 operator 0 accept "$RPMEM_TEST_TARGET" pool.set --yes
 expect_header
+
+step "a take shows the page although the record was removed"
+operator 0 remove "$RPMEM_TEST_TARGET" pool.set --force
+must offline pmempool rm -f "$part" >"$out"
+make_pool
+left_catching_up
+python3 -c 'import os, sys; os.removexattr(sys.argv[1], "user.rpmem.pool")' "$replica" ||
+    rm -f "$RPMEM_TEST_DIR"/target1/state/pool-*
+operator 0 take "$RPMEM_TEST_TARGET" pool.set --yes
+must offline pmempool check "$target" >"$out"

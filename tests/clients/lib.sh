@@ -93,6 +93,12 @@ workload() {
     client "$RPMEM_WORKLOAD" "$@" --librpmem "$RPMEM_CLIENT_LIBDIR"
 }
 
+# wait_until_free: waits until no daemon has the part $replica. The daemon ends the session when it sees
+# the end of the ssh channel, a short time later.
+wait_until_free() {
+    flock --timeout 10 "${replica:?}" true || fail "$replica is still locked after 10 s"
+}
+
 # --- targets -------------------------------------------------------------------------------------
 
 # target_make N [VARIABLE=VALUE...] [-- OPTION...]: makes target N with its own pool set directory.

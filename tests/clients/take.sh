@@ -35,10 +35,6 @@ says() {
     grep -q -- "$1" "$out" || fail "not said: $1: $(cat "$out")"
 }
 
-wait_until_free() {
-    flock --timeout 10 "$replica" true || fail "the replica is still locked after 10 s"
-}
-
 # running: starts the program with RPMEM_CLIENT_ENV, and waits until it has made two steps.
 running() {
     rm -f "$LOCAL/counts"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool whose program goes on without its target (RPMEM_ON_LOSS=alone).
+// A pool in a file, whose target can be taken away.
 #pragma once
 
 #include "tests/integration/promised_time.hpp"
@@ -14,9 +14,9 @@ namespace rpmem::test {
 
 using Clock = std::chrono::steady_clock;
 
-class Alone : public PoolTest {
+class AwayTest : public PoolTest {
 protected:
-    Alone() : PoolTest(8, Memory::of_a_file) {}
+    AwayTest() : PoolTest(8, Memory::of_a_file) {}
     [[nodiscard]] int persist_all(RPMEMpool* pool) const {
         return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
     }
@@ -25,21 +25,27 @@ protected:
         EXPECT_TRUE(succeeded(persist_all(pool)));
         return pool;
     }
-    // Kills the daemon. Nothing answers there until set_daemon().
-    void take_away() {
+    void kill_daemon() const {
         ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
+    }
+    // Kills the daemon. Nothing answers there until set_daemon().
+    void take_away() const {
+        kill_daemon();
         set_command("echo closed for a while >&2; exit 127");
     }
     [[nodiscard]] std::string first_page() const {
         return read_file(directory() / "part0").substr(0, header_size);
     }
-    [[nodiscard]] bool record_says(const char* name) const {
+    [[nodiscard]] std::string record() const {
         std::array<char, 4096> value{};
         EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
                              value.size() - 1),
                   0);
-        const std::string text = value.data();
+        return value.data();
+    }
+    [[nodiscard]] bool record_says(const char* name) const {
+        const std::string text = record();
         const std::size_t at = text.find(std::string("\"") + name + "\":");
         return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
@@ -62,6 +68,22 @@ protected:
         }
         return testing::AssertionFailure() << rpmem_errormsg();
     }
+};
+
+// With RPMEM_ON_LOSS=alone, the program goes on without it.
+class Alone : public AwayTest {
+protected:
+    // Opens a pool without headers as pool_, whose part exists and has no record. Its bytes are
+    // BYTE. Then makes the first call.
+    void open_existing(char byte) {
+        write_pool_set("existing.set", "OPTION NOHDRS\n8M %/part0");
+        std::ofstream(directory() / "part0") << std::string(local.size(), byte);
+        fs::permissions(directory() / "part0", fs::perms::owner_read | fs::perms::owner_write);
+        local.fill(31);
+        pool_ = sound(open(local, 1, "existing.set"));
+        ASSERT_TRUE(succeeded(rpmem_persist(pool_, 8192, 100, 0, 0)));
+    }
+    RPMEMpool* pool_ = nullptr;
 };
 
 } // namespace rpmem::test

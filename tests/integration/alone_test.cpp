@@ -254,6 +254,47 @@ TEST_F(Alone, MemoryThatCannotBeReadFailsTheReplica) {
     EXPECT_TRUE(failed(open(other, 1), ESTALE, "it was catching up"));
 }
 
+// The part is one of zeros, as rpmemctl create leaves it. The program has stored to all of its
+// memory before its first call.
+TEST_F(Alone, AFreshReplicaIsFilledByItsFirstProgram) {
+    open_existing(0);
+    expect_replicated(0, local.size());
+    take_away();
+    local.fill(32);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool_, 8192, 100, 0, 0))) << "it cannot go on alone";
+    set_daemon("");
+    ASSERT_TRUE(joins(pool_));
+    expect_replicated(8192, 100);
+    EXPECT_TRUE(succeeded(rpmem_close(pool_)));
+}
+
+// No record says whose bytes they are, so they may be the only good ones.
+TEST_F(Alone, AReplicaWithUnknownBytesIsNotOverwritten) {
+    open_existing(7);
+    const auto there = part(0);
+    EXPECT_EQ(std::ranges::count(std::span(there).subspan(mebibyte), std::byte(7)),
+              static_cast<std::ptrdiff_t>(7 * mebibyte));
+    EXPECT_TRUE(contains(library_log(), "Nothing was sent"));
+    EXPECT_TRUE(contains(library_log(), "RPMEM_ON_LOSS=alone has no effect"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool_)));
+}
+
+// It has put no bytes of the replica into the memory, so the next session has its proof.
+TEST_F(Alone, AFailedReadKeepsTheProof) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(33);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 100, 0, 0)));
+    EXPECT_TRUE(failed(rpmem_read(pool, local.data() + mebibyte, mebibyte, 64, 0), ENOTCONN));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    set_daemon("");
+    RPMEMpool* const again = opened(2);
+    EXPECT_TRUE(succeeded(rpmem_persist(again, mebibyte, 64, 0, 0)));
+    ASSERT_TRUE(joins(again));
+    expect_replicated(8192, 100);
+    EXPECT_TRUE(succeeded(rpmem_close(again)));
+}
+
 // The next session has no proof, because its memory is anonymous, so it must not write either.
 TEST_F(Alone, APoolThatIsClosedAloneIsRefusedToOthers) {
     RPMEMpool* const pool = filled();

@@ -3,7 +3,7 @@
 // killed and started again. Each test fails if a state, its time, its reason or a number is not
 // that of the replica, if a wait does not end within a second of what it waits for, or if it ends
 // without that. A wait must not let a pool fail that still can be used.
-#include "tests/integration/environment.hpp"
+#include "tests/integration/alone_pool.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,6 @@
 namespace rpmem::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -29,26 +28,8 @@ rpmem_replica_state_info state_of(RPMEMpool* pool) {
     return info;
 }
 
-class InSyncTest : public PoolTest {
+class InSyncTest : public AwayTest {
 protected:
-    InSyncTest() : PoolTest(8, Memory::of_a_file) {}
-    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
-        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
-    }
-    RPMEMpool* filled(unsigned lanes = 1) {
-        RPMEMpool* const pool = created(lanes);
-        EXPECT_TRUE(succeeded(persist_all(pool)));
-        return pool;
-    }
-    void kill_daemon() const {
-        ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
-        ASSERT_TRUE(part_gets_unlocked(0));
-    }
-    // Kills the daemon. Nothing answers there until set_daemon().
-    void take_away() const {
-        kill_daemon();
-        set_command("echo closed for a while >&2; exit 127");
-    }
     // Waits up to 30 s until STATE is reported.
     static testing::AssertionResult gets(RPMEMpool* pool, rpmem_sync_state state) {
         rpmem_replica_state_info last{};

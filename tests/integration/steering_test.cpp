@@ -3,27 +3,15 @@
 // real sshd and a real daemon. The real rpmemctl steers it. The test fails if a call fails while
 // the pool is paused, if the target gets a byte meanwhile or takes the end of the session for a
 // close, if a byte is missing after the pool was resumed, or if a rate has no effect.
-#include "tests/integration/promised_time.hpp"
+#include "tests/integration/alone_pool.hpp"
 
 #include <sys/wait.h>
-#include <sys/xattr.h>
 
 namespace rpmem::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-class Steered : public PoolTest {
+class Steered : public AwayTest {
 protected:
-    Steered() : PoolTest(8, Memory::of_a_file) {}
-    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
-        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
-    }
-    RPMEMpool* filled(unsigned lanes = 1) {
-        RPMEMpool* const pool = created(lanes);
-        EXPECT_TRUE(succeeded(persist_all(pool)));
-        return pool;
-    }
     // Runs `rpmemctl VERB PID:pool.set ARGUMENT`. Returns its exit status, and its output in
     // output_.
     int ctl(const std::string& verb, const std::string& argument = "",
@@ -50,21 +38,9 @@ protected:
         }
         return testing::AssertionFailure() << "state " << state_of(pool) << ", not " << state;
     }
-    [[nodiscard]] std::string record() const {
-        std::array<char, 4096> value{};
-        EXPECT_GT(::getxattr((directory() / "part0").c_str(), "user.rpmem.pool", value.data(),
-                             value.size() - 1),
-                  0);
-        return value.data();
-    }
     [[nodiscard]] bool record_says_closed() const {
         EXPECT_TRUE(contains(record(), "\"closed\":"));
         return record().find("\"closed\":false") == std::string::npos;
-    }
-    [[nodiscard]] bool record_says(const char* name) const {
-        const std::string text = record();
-        const std::size_t at = text.find(std::string("\"") + name + "\":");
-        return at != std::string::npos && text.at(at + std::strlen(name) + 3) != '0';
     }
     void expect_all_replicated() const {
         expect_replicated(header_size, local.size() - header_size);

@@ -13,6 +13,8 @@
 #   HELD_BACK  the library of tests/clients/held_back.c
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/../clients/lib.sh"
+# shellcheck source=tests/clients/held_back.sh
+. "$(dirname "$0")/../clients/held_back.sh"
 
 ctl=$1 held_back=$2 threads=$3 points=$4
 steps=12 # of each thread in a run that is killed
@@ -21,32 +23,6 @@ part=$LOCAL/part0 replica=$RPMEM_TEST_DIR/target1/parts/part0
 taken=$RPMEM_TEST_DIR/target1/taken
 common_env="RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$LOCAL/library.log ${RPMEM_CLIENT_ENV:-}"
 RPMEM_CLIENT_ENV=$common_env
-
-# The daemon ends the session when it sees the end of the ssh channel, a short time later.
-wait_until_free() {
-    flock --timeout 10 "$replica" true ||
-        fail "the replica is still locked 10 s after the end of the program"
-}
-
-# fresh: both sides are as after the first orderly close. libpmemobj 1.12.1 cannot always restart
-# after several kills, and why the replica keeps its time of modification: see
-# tests/clients/equalize.sh.
-fresh() {
-    cp --sparse=always "$LOCAL/base" "$part"
-    touch --reference="$replica" "$LOCAL/time"
-    cp --sparse=always "$LOCAL/base_replica" "$replica"
-    touch --reference="$LOCAL/time" "$replica"
-}
-
-# killed_at CALL: runs the program, which dies before the range of its call number CALL is sent.
-killed_at() {
-    local status=0
-    RPMEM_CLIENT_PRELOAD="${RPMEM_CLIENT_PRELOAD:-} $held_back" RPMEM_HELD_BACK_CALL=$1 \
-        workload run "$pool" --threads "$threads" --steps $steps >"$out" 2>&1 || status=$?
-    [ "$status" -eq 137 ] ||
-        fail "status $status at call $1, expected the program to be killed: $(cat "$out")"
-    wait_until_free
-}
 
 # log_calls: writes which ranges the program sends that is killed later, one per line.
 log_calls() {
@@ -74,7 +50,7 @@ restarted() {
 
 restarted_after_kill() {
     fresh
-    killed_at "$1"
+    killed_at "$1" "$threads" $steps
     restarted 0
 }
 
@@ -110,8 +86,7 @@ must client pmempool create obj --layout=rpmem_workload "$pool"
 must workload run "$pool" --threads "$threads" --steps $steps >"$out"
 wait_until_free
 heap_offset "$pool" >/dev/null
-cp --sparse=always "$part" "$LOCAL/base"
-cp --sparse=always "$replica" "$LOCAL/base_replica"
+keep_base
 log_calls
 mapfile -t root_calls < <(calls_in_root)
 calls=$(wc -l <"$LOCAL/calls")

@@ -161,13 +161,10 @@ ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAn
 std::optional<std::vector<initiator::LocalFile>> files_of(const LocalPool& local) {
     std::vector<initiator::LocalFile> files;
     for (const compare::PoolFile& file : local.files()) {
-        struct stat status {};
-        const auto identity = initiator::local_identity(file.fd());
-        if (!identity || ::fstat(file.fd(), &status) != 0)
+        auto found = initiator::local_file(file.fd(), file.path());
+        if (!found)
             return std::nullopt;
-        constexpr std::int64_t second = 1'000'000'000;
-        files.push_back(
-            {*identity, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec, file.path()});
+        files.push_back(std::move(*found));
     }
     return files;
 }
