@@ -127,7 +127,18 @@ TEST_F(Cxx, WaitsHaveALimit) {
 }
 
 // With an RPMEM_RECONNECT_TIMEOUT of 20 s.
-class CxxInSync : public Cxx {};
+class CxxInSync : public Cxx {
+protected:
+    // Waits up to 30 s until the loss is found: sshd closes the connection after the daemon ended.
+    static librpmem::ReplicaStatus once_away(const librpmem::Pool& pool) {
+        librpmem::ReplicaStatus status = pool.replica_state().value();
+        for (int i = 0; i < 3000 && status.state == librpmem::ReplicaState::in_sync; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            status = pool.replica_state().value();
+        }
+        return status;
+    }
+};
 
 TEST_F(CxxInSync, TheStateIsThatOfTheReplica) {
     using std::chrono::milliseconds;
@@ -144,8 +155,8 @@ TEST_F(CxxInSync, TheStateIsThatOfTheReplica) {
     set_command("exit 127");
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     ASSERT_TRUE(part_gets_unlocked(0));
+    const librpmem::ReplicaStatus away = once_away(pool);
     EXPECT_TRUE(refused(pool.wait_in_sync(milliseconds(200)), ETIMEDOUT, "not in sync"));
-    const librpmem::ReplicaStatus away = pool.replica_state().value();
     EXPECT_EQ(away.state, librpmem::ReplicaState::away);
     EXPECT_GE(away.since, first.since);
     EXPECT_NE(away.reason, "");

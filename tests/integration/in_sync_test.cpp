@@ -249,6 +249,7 @@ TEST_F(InSync, TheStateKnowsOfALossBeforeACall) {
 TEST_F(InSync, AWaitReplacesALostSession) {
     RPMEMpool* const pool = filled();
     kill_daemon();
+    ASSERT_TRUE(gets(pool, RPMEM_REPLICA_AWAY)); // sshd closes the connection later
     EXPECT_EQ(rpmem_wait_in_sync(pool, minute), 0) << rpmem_errormsg();
     expect_in_sync(pool);
     rpmem_pool_stats stats{};
@@ -262,6 +263,7 @@ TEST_F(InSync, AWaitReplacesALostSession) {
 TEST_F(InSync, AWaitThatTimesOutLeavesThePoolUsable) {
     RPMEMpool* const pool = filled();
     take_away();
+    ASSERT_TRUE(gets(pool, RPMEM_REPLICA_AWAY));
     expect_timeout(pool, 1500, "not in sync after 1500 ms", seconds(5)); // an attempt is abandoned
     expect_timeout(pool, 1500, "not in sync after 1500 ms", seconds(5));
     EXPECT_EQ(state_of(pool).state, static_cast<unsigned>(RPMEM_REPLICA_AWAY));

@@ -193,6 +193,14 @@ def kill_daemon():
     raise AssertionError("the daemon does not end")
 
 
+def until_away(pool):
+    """Waits until the loss is found: sshd closes the connection after the daemon has ended."""
+    end = time.monotonic() + 30
+    while pool.replica_state().state is librpmem.ReplicaState.IN_SYNC:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_the_state_is_that_of_the_replica(part, memory):
     before = int(time.time())
     working = COMMAND.read_text()
@@ -209,6 +217,7 @@ def test_the_state_is_that_of_the_replica(part, memory):
         try:
             COMMAND.write_text("#!/bin/sh\nexit 127\n")
             kill_daemon()
+            until_away(pool)
             began = time.monotonic()
             with refused(errno.ETIMEDOUT, "not in sync after 300 ms"):
                 pool.wait_in_sync(0.3)
