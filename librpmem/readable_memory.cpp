@@ -3,6 +3,7 @@
 
 #include "common/base/io.hpp"
 
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +25,20 @@ std::size_t page_size() {
 
 std::size_t rest_of_page(const std::byte* byte) {
     return page_size() - reinterpret_cast<std::uintptr_t>(byte) % page_size();
+}
+
+#ifndef MADV_POPULATE_READ
+constexpr int MADV_POPULATE_READ = 22; // Linux 5.14; unknown to libc before 2.35
+#endif
+
+// Has the kernel put all pages of MEMORY into the page tables, as if each were read. That takes a
+// third of the time of process_vm_readv(2), which waits for the first byte of each page. Returns
+// false if a page cannot be read, or if the kernel does not know: before Linux 5.14, and for
+// mappings of devices.
+bool can_populate(std::span<const std::byte> memory) {
+    const std::size_t before = page_size() - rest_of_page(memory.data());
+    return ::madvise(const_cast<std::byte*>(memory.data() - before), memory.size() + before,
+                     MADV_POPULATE_READ) == 0;
 }
 
 struct Probe {
@@ -79,7 +94,13 @@ std::optional<std::size_t> probe_by_pipe(std::span<const std::byte> memory,
 // A filter of system calls may forbid process_vm_readv(2), and it cannot read the memory of some
 // devices. A pipe can, but costs three system calls for each page.
 std::optional<std::size_t> unreadable_at(std::span<const std::byte> memory) {
+    const std::size_t together = pages_together * page_size();
     for (std::size_t position = 0; position < memory.size();) {
+        const auto next = memory.subspan(position, std::min(together, memory.size() - position));
+        if (can_populate(next)) {
+            position += next.size();
+            continue;
+        }
         const Probe probe = probe_pages(memory.subspan(position));
         if (probe.unreadable) {
             const auto unknown = probe.is_possible ? probe.unreadable : std::nullopt;

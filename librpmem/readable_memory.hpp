@@ -10,8 +10,8 @@
 namespace rpmem::initiator {
 
 // Returns the offset of the first byte that cannot be read, or nothing if all can be read. Reads
-// one byte of each page. Returns nothing if the check is not possible, for example without free
-// descriptors in a process that may not call process_vm_readv(2).
+// no page, or one byte of each page. Returns nothing if the check is not possible, for example
+// without free descriptors in a process that may not call process_vm_readv(2).
 [[nodiscard]] std::optional<std::size_t> unreadable_at(std::span<const std::byte> memory);
 
 [[nodiscard]] inline bool is_readable(std::span<const std::byte> memory) {

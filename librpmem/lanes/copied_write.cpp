@@ -23,9 +23,26 @@ int FrameLane::persist_copies(std::span<const CopiedRange> ranges) {
     if (code == 0)
         code = drain();
     if (code != 0)
-        connection_->abandon(); // the copies belong to the caller again
+        abandon_copies();
     return code;
 }
+
+// While the target makes copies durable, the caller makes the next ones. So the target always has
+// some to receive.
+int FrameLane::send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable) {
+    int code = 0;
+    for (std::size_t i = 0; code == 0 && i < ranges.size(); ++i)
+        code = flush_copy(ranges[i]);
+    if (code == 0)
+        code = ask_for_ack();
+    while (code == 0 && responses_.acknowledged() < durable)
+        code = make_progress();
+    if (code != 0)
+        abandon_copies();
+    return code;
+}
+
+void FrameLane::abandon_copies() { connection_->abandon(); }
 
 // A piece is at most as large as a piece of a read. The bytes are not in the registered memory of
 // the pool, so a FabricConnection copies each piece into a send buffer, which is small.

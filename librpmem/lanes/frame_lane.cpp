@@ -246,20 +246,27 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
     return await_data();
 }
 
-int FrameLane::digests(std::span<wire::BlockDigest> digests, std::size_t offset,
-                       std::size_t length) {
+int FrameLane::digests(std::span<wire::BlockDigest> digests, std::size_t offset, std::size_t length,
+                       const std::function<void()>& meanwhile) try {
     if (!responses_.allows_digests())
         return ENOTSUP;
     if (offset % wire::digest_block != 0 || digests.size() != wire::digest_count(length))
         return EINVAL;
-    const int code = digest_pieces(std::as_writable_bytes(digests), offset, length);
+    int code = request_digests(std::as_writable_bytes(digests), offset, length);
+    if (code == 0 && meanwhile)
+        meanwhile();
+    if (code == 0)
+        code = await_data();
     if (code != 0)
         connection_->abandon(); // DIGESTS belong to the caller again
     return code;
+} catch (...) {
+    connection_->abandon();
+    throw;
 }
 
 // Several frames are in progress at once, so that the target always has one to answer.
-int FrameLane::digest_pieces(std::span<std::byte> place, std::size_t offset, std::size_t length) {
+int FrameLane::request_digests(std::span<std::byte> place, std::size_t offset, std::size_t length) {
     while (length > 0) {
         const auto size = static_cast<std::uint32_t>(std::min(length, wire::max_digest_range));
         const std::size_t answer = wire::digest_count(size) * wire::digest_size;
@@ -269,7 +276,7 @@ int FrameLane::digest_pieces(std::span<std::byte> place, std::size_t offset, std
         offset += size;
         length -= size;
     }
-    return await_data();
+    return 0;
 }
 
 // Sends a request as soon as the credits allow it. Its data will be stored in PLACE.

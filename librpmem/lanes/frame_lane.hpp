@@ -63,15 +63,24 @@ public:
     // after the call has returned, even with an error. A lost lane still counts the ranges as those
     // of the pool.
     [[nodiscard]] int persist_copies(std::span<const CopiedRange> ranges);
+    // Like persist_copies(), but waits only until everything up to DURABLE is durable, which is a
+    // value of last_sent(), or 0. The other copies are read until they are durable, or until
+    // abandon_copies().
+    [[nodiscard]] int send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable);
+    // Returns the number of the last frame that was sent.
+    [[nodiscard]] std::uint64_t last_sent() const { return responses_.last_write(); }
+    // Ends the connection at once, so that no copy is read any more.
+    void abandon_copies();
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
     // Stores the target's digests of the blocks of a range, see common/wire/block_digest.hpp. They
-    // are those of the pool after all earlier operations. OFFSET must be a multiple of
+    // are those of the pool after all earlier operations. Calls MEANWHILE while the target computes
+    // them, and after an exception of it the lane has ended. OFFSET must be a multiple of
     // wire::digest_block, and DIGESTS must have wire::digest_count(LENGTH) elements, otherwise it
     // returns EINVAL. Returns ENOTSUP if the target does not support digests. After these two codes
     // the lane is still usable. Leaves DIGESTS alone after it has returned, like read().
     [[nodiscard]] int digests(std::span<wire::BlockDigest> digests, std::size_t offset,
-                              std::size_t length);
+                              std::size_t length, const std::function<void()>& meanwhile = {});
 
     // Whether a range was sent that is not known to be durable.
     [[nodiscard]] bool has_unacknowledged() const {
@@ -139,7 +148,7 @@ private:
     int wait_is_over();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
-    int digest_pieces(std::span<std::byte> place, std::size_t offset, std::size_t length);
+    int request_digests(std::span<std::byte> place, std::size_t offset, std::size_t length);
     int request_data(wire::FrameType type, std::span<std::byte> place, std::size_t offset,
                      std::uint32_t length);
     int await_data();

@@ -17,7 +17,7 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     const std::span<std::byte> source =
         memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
     if (!copies_)
-        copies_ = std::make_unique<std::byte[]>(max_together * digest_block);
+        copies_ = std::make_unique<std::byte[]>(places * digest_block);
     const std::span copy(copies_.get() + place * digest_block, source.size());
     std::optional<std::size_t> unreadable = unreadable_at(source);
     if (!unreadable)
@@ -32,49 +32,29 @@ std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     return {};
 }
 
-namespace {
-
-// Blocks whose marks are cleared. They are marked again unless they became durable, also if an
-// exception leaves the function.
-class TakenBlocks {
-public:
-    explicit TakenBlocks(BlockMap& map) : map_(map) {}
-    ~TakenBlocks() {
-        for (std::size_t i = 0; i < count_; ++i)
-            map_.mark(blocks_[i] * digest_block, 1);
-    }
-    TakenBlocks(const TakenBlocks&) = delete;
-    TakenBlocks& operator=(const TakenBlocks&) = delete;
-
-    [[nodiscard]] std::size_t count() const { return count_; }
-    void take(std::size_t block) {
-        blocks_[count_++] = block;
-        map_.clear(block);
-    }
-    void are_durable() { count_ = 0; }
-
-private:
-    BlockMap& map_;
-    std::array<std::size_t, BlockSender::max_together> blocks_{};
-    std::size_t count_ = 0;
-};
-
-} // namespace
+BlockPass::~BlockPass() {
+    const auto is_under_way = [](const Batch& batch) { return batch.blocks.count() > 0; };
+    if (std::ranges::any_of(batches_, is_under_way))
+        lane_.abandon_copies();
+}
 
 // Adjacent blocks are also adjacent in copies(), so they are sent as one range.
-int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, std::size_t& sent) {
-    std::array<CopiedRange, max_together> ranges{};
+int BlockPass::send_next(std::size_t& from, std::size_t& durable) {
+    std::array<CopiedRange, BlockSender::max_together> ranges{};
     std::size_t range_count = 0;
-    TakenBlocks taken(map);
-    std::size_t block = map.next(from);
-    for (; block < map.blocks() && taken.count() < max_together; block = map.next(block + 1)) {
-        const std::size_t place = taken.count();
+    TakenBlocks& taken = batches_[next_].blocks;
+    std::size_t block = map_.next(from);
+    for (; block < map_.blocks() && taken.count() < BlockSender::max_together;
+         block = map_.next(block + 1)) {
+        const std::size_t place = next_ * BlockSender::max_together + taken.count();
         taken.take(block);
         from = block + 1;
-        const std::span<std::byte> whole = copy(block, place);
-        if (whole.empty())
-            return 0;
-        const std::size_t begin = block == 0 ? first_page : 0;
+        const std::span<std::byte> whole = sender_.copy(block, place);
+        if (whole.empty()) {
+            taken.return_marks();
+            return finish(durable);
+        }
+        const std::size_t begin = block == 0 ? BlockSender::first_page : 0;
         const std::size_t offset = block * digest_block + begin;
         const std::span<std::byte> own = whole.subspan(begin);
         CopiedRange* const last = range_count > 0 ? &ranges[range_count - 1] : nullptr;
@@ -83,11 +63,20 @@ int BlockSender::send_next(FrameLane& lane, BlockMap& map, std::size_t& from, st
         else
             ranges[range_count++] = {own, offset};
     }
-    const int code = lane.persist_copies(std::span(ranges).first(range_count));
-    if (code != 0)
+    Batch& oldest = batches_[(next_ + 1) % batches_.size()];
+    if (const int code = lane_.send_copies(std::span(ranges).first(range_count), oldest.last_frame))
         return code;
-    sent += taken.count();
-    taken.are_durable();
+    batches_[next_].last_frame = lane_.last_sent();
+    durable += oldest.blocks.are_durable();
+    next_ = (next_ + 1) % batches_.size();
+    return 0;
+}
+
+int BlockPass::finish(std::size_t& durable) {
+    if (const int code = lane_.drain())
+        return code;
+    for (Batch& batch : batches_)
+        durable += batch.blocks.are_durable();
     return 0;
 }
 

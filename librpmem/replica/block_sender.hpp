@@ -7,10 +7,12 @@
 #include "librpmem/lanes/frame_lane.hpp"
 #include "librpmem/replica/block_map.hpp"
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace rpmem::initiator {
 
@@ -21,17 +23,11 @@ public:
     BlockSender(std::span<std::byte> memory, std::size_t first_writable)
         : memory_(memory), first_writable_(first_writable) {}
 
-    // Copies BLOCK to block number PLACE of copies(). Returns an empty span and sets failure() if
-    // the block cannot be read.
+    // Copies BLOCK to block number PLACE of copies(), which is below places. Returns an empty span
+    // and sets failure() if the block cannot be read.
     [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
     [[nodiscard]] std::byte* copies() const { return copies_.get(); }
-    // Sends the first marked blocks at or after FROM, at most max_together, and waits until they
-    // are durable. Moves FROM past them, and adds their number to SENT. Each mark is cleared
-    // before its block is read. If the blocks are not durable, they are marked again. Returns a
-    // code of LANE. If it returns 0, check failure().
-    [[nodiscard]] int send_next(FrameLane& lane, BlockMap& map, std::size_t& from,
-                                std::size_t& sent);
-    // Sends the first page of a pool without headers, like send_next(). Call it when all other
+    // Sends the first page of a pool without headers, like persist_copies(). Call it when all other
     // bytes are durable: it makes the image of the pool whole for programs on the target.
     [[nodiscard]] int send_first_page(FrameLane& lane);
     // Returns why a block could not be read.
@@ -40,8 +36,12 @@ public:
     // Releases copies() until the next copy().
     void release() { copies_.reset(); }
 
-    // Blocks in copies(): 1 MiB. Waiting for each block alone would cost a round trip for each.
+    // Blocks that are sent together: 1 MiB. Waiting for each block alone would cost a round trip
+    // for each.
     static constexpr std::size_t max_together = 16;
+    // So many of these are under way at once, so that neither end waits for the other one: 4 MiB.
+    static constexpr std::size_t max_under_way = 4;
+    static constexpr std::size_t places = max_under_way * max_together; // blocks in copies()
     static constexpr std::size_t first_page = 4096;
 
 private:
@@ -49,6 +49,68 @@ private:
     std::size_t first_writable_;
     std::unique_ptr<std::byte[]> copies_; // allocated by the first copy()
     std::optional<Error> failure_;
+};
+
+// Blocks whose marks are cleared. The destructor marks them again unless they became durable.
+class TakenBlocks {
+public:
+    explicit TakenBlocks(BlockMap& map) : map_(map) {}
+    ~TakenBlocks() { return_marks(); }
+    void return_marks() {
+        for (std::size_t i = 0; i < count_; ++i)
+            map_.mark(blocks_[i] * wire::digest_block, 1);
+        count_ = 0;
+    }
+    TakenBlocks(const TakenBlocks&) = delete;
+    TakenBlocks& operator=(const TakenBlocks&) = delete;
+
+    [[nodiscard]] std::size_t count() const { return count_; }
+    void take(std::size_t block) {
+        blocks_[count_++] = block;
+        map_.clear(block);
+    }
+    // Returns their number.
+    std::size_t are_durable() { return std::exchange(count_, 0); }
+
+private:
+    BlockMap& map_;
+    std::array<std::size_t, BlockSender::max_together> blocks_{};
+    std::size_t count_ = 0;
+};
+
+// Sends marked blocks over LANE, which nothing else uses meanwhile. Each mark is cleared before its
+// block is read. Blocks that are not durable when the pass ends are marked again, and then the lane
+// is not usable any more.
+class BlockPass {
+public:
+    BlockPass(BlockSender& sender, FrameLane& lane, BlockMap& map)
+        : sender_(sender), lane_(lane), map_(map) {}
+    ~BlockPass();
+    BlockPass(const BlockPass&) = delete;
+    BlockPass& operator=(const BlockPass&) = delete;
+
+    // Sends the first marked blocks at or after FROM, at most max_together. Waits until those of
+    // earlier calls are durable, so that at most max_under_way are not. Moves FROM behind them.
+    // Adds the number of those that became durable to DURABLE. Returns a code of the lane. If it
+    // returns 0, check failure() of the sender.
+    [[nodiscard]] int send_next(std::size_t& from, std::size_t& durable);
+    // Waits until all blocks are durable that were sent, and adds their number to DURABLE.
+    [[nodiscard]] int finish(std::size_t& durable);
+
+private:
+    struct Batch {
+        TakenBlocks blocks;
+        std::uint64_t last_frame = 0;
+    };
+
+    BlockSender& sender_;
+    FrameLane& lane_;
+    BlockMap& map_;
+    // A ring: the oldest one is the next one to be filled.
+    std::array<Batch, BlockSender::max_under_way> batches_{
+        Batch{TakenBlocks(map_)}, Batch{TakenBlocks(map_)}, Batch{TakenBlocks(map_)},
+        Batch{TakenBlocks(map_)}};
+    std::size_t next_ = 0;
 };
 
 } // namespace rpmem::initiator

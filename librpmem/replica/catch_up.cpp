@@ -293,10 +293,14 @@ Result<> CatchUp::send_marked(Connection& connection, FrameLane& lane) {
     std::size_t sent = 0;
     restart_pacing(sent);
     BlockMap& map = replica_.map();
-    for (std::size_t next = map.next(0); next < map.blocks(); next = map.next(next)) {
+    BlockPass pass(sender_, lane, map);
+    std::size_t next = 0;
+    for (bool is_over = false; !is_over;) {
         RPMEM_TRY(require_in_use());
         const std::size_t before = sent;
-        if (const int code = sender_.send_next(lane, map, next, sent))
+        next = map.next(next);
+        is_over = next == map.blocks();
+        if (const int code = is_over ? pass.finish(sent) : pass.send_next(next, sent))
             return link_.lane_failure(connection, lane, code);
         if (sender_.failure())
             return Failure(*sender_.failure());

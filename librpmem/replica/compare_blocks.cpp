@@ -29,26 +29,28 @@ int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& our
                  std::size_t& compared, BlockMap& differing, bool& overwrites) {
     const std::size_t count = std::min(compared_together, differing.blocks() - compared);
     std::vector<wire::BlockDigest> theirs(count);
+    std::vector<wire::BlockDigest> own(count, wire::digest_of_zeros());
     const std::size_t offset = compared * digest_block;
     const std::size_t length = std::min(count * digest_block, ours.memory.size() - offset);
-    if (const int code = lane.digests(theirs, offset, length))
-        return code;
     bool was_read = false;
-    for (const wire::BlockDigest& digest : theirs) {
-        wire::BlockDigest own = wire::digest_of_zeros();
-        if (!is_hole(ours, compared)) {
-            const std::span<std::byte> copy = sender.copy(compared, 0);
-            if (copy.empty())
-                return 0;
-            wire::digest_blocks(copy, {&own, 1});
+    const auto digest_own = [&] {
+        for (std::size_t i = 0; i < count && !sender.failure(); ++i) {
+            if (is_hole(ours, compared + i))
+                continue;
+            wire::digest_blocks(sender.copy(compared + i, 0), {&own[i], 1});
             was_read = true;
         }
-        if (own != digest) {
-            differing.mark(compared * digest_block, 1);
-            overwrites = overwrites || digest != wire::digest_of_zeros();
+    };
+    if (const int code = lane.digests(theirs, offset, length, digest_own))
+        return code;
+    if (sender.failure())
+        return 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (own[i] != theirs[i]) {
+            differing.mark((compared + i) * digest_block, 1);
+            overwrites = overwrites || theirs[i] != wire::digest_of_zeros();
         }
-        ++compared;
-    }
+    compared += count;
     // Otherwise the whole pool would be in the page tables of this process.
     if (was_read)
         ours.data.drop(ours.memory.subspan(offset, length));

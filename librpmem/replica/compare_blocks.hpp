@@ -13,8 +13,9 @@
 
 namespace rpmem::initiator {
 
-// Blocks whose digests are requested together: 64 MiB of the pool.
-inline constexpr std::size_t compared_together = 1024;
+// Blocks whose digests are requested together: 16 MiB of the pool, which are as many requests as a
+// lane may have in progress. Both ends compute their digests at the same time.
+inline constexpr std::size_t compared_together = wire::max_reads * wire::max_digests;
 
 // Like find_local_data(), but if that fails or takes longer than TIME, the result has no blocks.
 // Then all blocks are read.

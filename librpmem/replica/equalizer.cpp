@@ -263,11 +263,14 @@ int Equalizer::compare_first_block(FrameLane& lane) {
 }
 
 int Equalizer::send(FrameLane& lane) {
+    BlockPass pass(sender_, lane, differing_);
     for (std::size_t next = 0; differs() && !failure();) {
         log_progress("sent", sent_);
-        if (const int code = sender_.send_next(lane, differing_, next, sent_))
+        if (const int code = pass.send_next(next, sent_))
             return code;
     }
+    if (const int code = pass.finish(sent_))
+        return code;
     return failure() ? 0 : sender_.send_first_page(lane);
 }
 

@@ -7,6 +7,7 @@
 #include "common/transport/transport.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <new>
 #include <vector>
@@ -78,7 +79,10 @@ public:
     [[nodiscard]] std::uint64_t released() const override { return posted_.size(); }
     void close() override {}
     void release_in_child() override {}
-    void abandon() override {}
+    void abandon() override {
+        if (!ended())
+            failure_ = {transport::Fault::local, ECANCELED, "abandoned"};
+    }
     [[nodiscard]] bool ended() const override { return failure_.fault != transport::Fault::none; }
     [[nodiscard]] const transport::ConnectionFailure& failure() const override { return failure_; }
     [[nodiscard]] int fd() const override { return -1; }

@@ -13,7 +13,7 @@
 namespace rpmem::bench {
 namespace {
 
-constexpr unsigned pushes = 3;
+constexpr unsigned copies = 3; // by each way
 // To read the clock takes as long as a mark, so so many marks are measured together.
 constexpr unsigned marks_together = 256;
 // How often the state of the replica is looked at, between two calls.
@@ -64,9 +64,11 @@ double median_of(std::vector<double> values) {
 
 class Absence {
 public:
-    // PUSH: see AwayRound.
-    Absence(const AwayTask& task, AwayPool& pool, double push) : task_(task), pool_(pool) {
+    // PUSH and PERSIST: those of AwayRound.
+    Absence(const AwayTask& task, AwayPool& pool, double push, double persist)
+        : task_(task), pool_(pool) {
         round_.push = push;
+        round_.persist = persist;
     }
 
     Result<AwayRound> measure() {
@@ -76,7 +78,7 @@ public:
         RPMEM_TRY(catch_up_alone());
         RPMEM_TRY(leave());
         RPMEM_TRY(catch_up_beside_calls(round_.catch_up_p99_us));
-        const double rate = static_cast<double>(task_.pool_size) / round_.push * 1e3;
+        const double rate = static_cast<double>(task_.pool_size) / round_.persist * 1e3;
         RPMEM_TRY(leave());
         RPMEM_TRY(pool_.limit_rate(static_cast<std::uint64_t>(rate / 2)));
         RPMEM_TRY(catch_up_beside_calls(round_.capped_p99_us));
@@ -171,15 +173,28 @@ private:
     AwayRound round_;
 };
 
-} // namespace
-
-// The target maps the pool anew in each session, also in the one that catches up. So the pushes are
-// those of new sessions, too, each after a first call that connects the lane.
-Result<AwayRound> measure_absence(const AwayTask& task) {
+// The target maps the pool anew in each session, also in the one that catches up. So these are
+// those of new sessions, too.
+Result<double> measure_push(const AwayTask& task) {
     RPMEM_ASSIGN(auto pool, AwayPool::create(task));
     RPMEM_TRY(pool->persist_all()); // allocates the pool on the target
     std::vector<double> times;
-    while (times.size() < pushes) {
+    while (times.size() < copies) {
+        pool.reset();
+        RPMEM_ASSIGN(const double time, AwayPool::push_file(task));
+        times.push_back(time);
+        RPMEM_ASSIGN(pool, AwayPool::open(task));
+    }
+    pool->remove_at_end();
+    return median_of(std::move(times));
+}
+
+// A first call connects the lane.
+Result<AwayRound> measure_absence_of(const AwayTask& task, double push) {
+    RPMEM_ASSIGN(auto pool, AwayPool::create(task));
+    RPMEM_TRY(pool->persist_all());
+    std::vector<double> times;
+    while (times.size() < copies) {
         pool.reset();
         RPMEM_ASSIGN(pool, AwayPool::open(task));
         RPMEM_TRY(pool->persist_next());
@@ -187,7 +202,16 @@ Result<AwayRound> measure_absence(const AwayTask& task) {
         times.push_back(time);
     }
     pool->remove_at_end();
-    return Absence(task, *pool, median_of(std::move(times))).measure();
+    return Absence(task, *pool, push, median_of(std::move(times))).measure();
+}
+
+} // namespace
+
+// The session after a push has no proof that its memory is the source, because its file has no
+// header. So the absence is that of another pool.
+Result<AwayRound> measure_absence(const AwayTask& task) {
+    RPMEM_ASSIGN(const double push, measure_push(task));
+    return measure_absence_of(task, push);
 }
 
 } // namespace rpmem::bench

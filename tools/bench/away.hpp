@@ -31,21 +31,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AwayTask, target, pool_set, directory, pool_s
 
 // Durations in milliseconds unless the name says otherwise.
 struct AwayRound {
-    double push = 0;             // one persist of the whole pool in a new session
+    double push = 0;             // rpmemctl push of the whole pool, while it copies
+    double persist = 0;          // one persist of the whole pool in a new session
     double catch_up = 0;         // the same bytes, without other calls
     double join_pause = 0;       // longest call during all catch-ups of the round
     double p99_us = 0;           // 99th percentile of calls while the replica is in sync
     double catch_up_p99_us = 0;  // while it catches up
-    double capped_p99_us = 0;    // while it catches up at half the rate of the push
+    double capped_p99_us = 0;    // while it catches up at half the rate of that persist
     double mark_ns = 0;          // a store and a persist while the replica is away
     double flush_ns = 0;         // a store and a local flush of the same range
     double comparing_write = 0;  // first write of a session that compares the whole pool
     double first_write = 0;      // first write of a session that compares nothing
     std::string not_supported{}; // why nothing was measured, or empty
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AwayRound, push, catch_up, join_pause, p99_us, catch_up_p99_us,
-                                   capped_p99_us, mark_ns, flush_ns, comparing_write, first_write,
-                                   not_supported)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AwayRound, push, persist, catch_up, join_pause, p99_us,
+                                   catch_up_p99_us, capped_p99_us, mark_ns, flush_ns,
+                                   comparing_write, first_write, not_supported)
 
 // Measures one round in a new process. COMPARES: the comparison, instead of an absence.
 [[nodiscard]] Result<AwayRound> measure_away_once(const Options& options, bool compares);

@@ -6,13 +6,17 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace rpmem::bench {
 namespace {
@@ -52,6 +56,23 @@ void fill(std::span<std::byte> memory) {
         const std::uint64_t word = random();
         std::memcpy(&memory[i], &word, sizeof(word));
     }
+}
+
+void invert(std::span<std::byte> memory) {
+    for (std::byte& byte : memory)
+        byte = ~byte;
+}
+
+Result<ChildProcess> start_ctl(std::vector<std::string> words, int output) {
+    const char* const named = std::getenv("RPMEM_BENCH_CTL");
+    words.insert(words.begin(), named && *named ? named : "rpmemctl");
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    auto started = ChildProcess::start(words, nothing.get(), output >= 0 ? output : nothing.get(),
+                                       STDERR_FILENO);
+    if (!started)
+        return fail(ErrorClass::resource_limit, ENOTSUP,
+                    "{} (RPMEM_BENCH_CTL is the path of rpmemctl)", started.error().text);
+    return started;
 }
 
 // The session before may still be ending on the target.
@@ -108,6 +129,28 @@ AwayPool::~AwayPool() {
         (void)rpmem_remove(task_.target.c_str(), task_.pool_set.c_str(), RPMEM_REMOVE_FORCE);
 }
 
+// The file has no header, so only --force makes rpmemctl push it.
+Result<double> AwayPool::push_file(const AwayTask& task) {
+    const std::string file = memory_file(task);
+    {
+        RPMEM_ASSIGN(Mapping memory, Mapping::existing_file(file));
+        invert(memory.bytes());
+    }
+    const std::string path = task.directory + "/push.json";
+    const UniqueFd output(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!output)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot create {}", path);
+    RPMEM_ASSIGN(
+        ChildProcess ctl,
+        start_ctl({"push", file, task.target, task.pool_set, "--force", "--json"}, output.get()));
+    RPMEM_TRY(finish(ctl));
+    std::ifstream text(path);
+    const auto report = nlohmann::json::parse(text, nullptr, false);
+    if (!report.is_object() || report.value("moved", std::size_t{0}) == 0)
+        return fail(ErrorClass::resource_limit, EBADMSG, "rpmemctl push has moved nothing");
+    return report.value("seconds", 0.0) * 1e3;
+}
+
 Result<double> AwayPool::persist_all() {
     const Clock::time_point begin = Clock::now();
     if (rpmem_persist(handle_, pool_header_size, task_.pool_size - pool_header_size, 0, 0) != 0)
@@ -130,17 +173,10 @@ Result<> AwayPool::persist_next() {
 }
 
 Result<ChildProcess> AwayPool::steer(const std::string& verb, const std::string& value) const {
-    const char* const named = std::getenv("RPMEM_BENCH_CTL");
-    std::vector<std::string> words{named && *named ? named : "rpmemctl", verb,
-                                   fmt::format("{}:{}", ::getpid(), task_.pool_set)};
+    std::vector<std::string> words{verb, fmt::format("{}:{}", ::getpid(), task_.pool_set)};
     if (!value.empty())
         words.push_back(value);
-    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    auto started = ChildProcess::start(words, nothing.get(), nothing.get(), STDERR_FILENO);
-    if (!started)
-        return fail(ErrorClass::resource_limit, ENOTSUP,
-                    "{} (RPMEM_BENCH_CTL is the path of rpmemctl)", started.error().text);
-    return started;
+    return start_ctl(std::move(words), -1);
 }
 
 Result<> AwayPool::finish(ChildProcess& steering) {

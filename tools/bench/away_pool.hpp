@@ -29,6 +29,9 @@ public:
 
     // The destructor also removes the pool.
     void remove_at_end() { removes_ = true; }
+    // Makes the pool equal to its file with rpmemctl push, after all bytes of the file have been
+    // changed. The pool must be closed. Returns for how many milliseconds it has copied.
+    [[nodiscard]] static Result<double> push_file(const AwayTask& task);
     // Persists the whole pool. Returns the duration in milliseconds.
     [[nodiscard]] Result<double> persist_all();
     // Stores a word, and persists 64 bytes. The calls go round through 16 blocks.

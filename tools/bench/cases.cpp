@@ -248,7 +248,9 @@ private:
         const auto bytes = static_cast<double>(options_.pool_size());
         state.counters["gigabytes_per_second"] = bytes / round->catch_up / 1e6;
         state.counters["push_gigabytes_per_second"] = bytes / round->push / 1e6;
+        state.counters["persist_gigabytes_per_second"] = bytes / round->persist / 1e6;
         state.counters["times_push"] = round->push / round->catch_up;
+        state.counters["times_persist"] = round->persist / round->catch_up;
         state.counters["join_pause_ms"] = round->join_pause;
         state.counters["in_sync_p99_us"] = round->p99_us;
         state.counters["catch_up_p99_us"] = round->catch_up_p99_us;

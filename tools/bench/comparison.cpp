@@ -14,7 +14,7 @@ namespace {
 Result<AwayRound> leave_unclosed(const AwayTask& task) {
     RPMEM_ASSIGN(auto pool, AwayPool::create(task));
     AwayRound round;
-    RPMEM_ASSIGN(round.push, pool->persist_all());
+    RPMEM_ASSIGN(round.persist, pool->persist_all());
     static_cast<void>(pool.release()); // NOLINT(bugprone-unused-return-value)
     return round;
 }

@@ -139,8 +139,9 @@ private:
                    line.allowed ? fmt::format("{} {:.2f}", is_min ? ">=" : "<=", *line.allowed)
                                 : "",
                    verdict);
-        for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms",
-                                       "push_gigabytes_per_second", "in_sync_p99_us", "mark_ns"})
+        for (const char* const name :
+             {"real_time", "tcp_us", "best_times_tcp", "login_ms", "push_gigabytes_per_second",
+              "times_persist", "in_sync_p99_us", "mark_ns"})
             if (row.contains(name))
                 fmt::print(" {} {:.2f}", name, row[name].get<double>());
         fmt::print("\n");

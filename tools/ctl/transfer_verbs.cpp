@@ -47,12 +47,13 @@ json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
 Result<json> move_to_pool(const Context& context, const LocalPool& local,
                           const Comparison& comparison) {
     const Command& command = context.command;
-    const auto start = std::chrono::steady_clock::now();
+    auto start = std::chrono::steady_clock::now();
     unsigned lanes = 0;
     if (!comparison.chunks.empty()) {
         RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                      comparison.pool.length, command.lanes));
         lanes = session.lanes();
+        start = std::chrono::steady_clock::now(); // a login is no copying
         Progress progress("pushing", comparison.differing());
         RPMEM_TRY(push_chunks(session, comparison.pool, comparison.chunks, local, progress));
         RPMEM_TRY(session.close());

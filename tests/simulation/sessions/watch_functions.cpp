@@ -23,14 +23,15 @@ using DeepPersist = int(FrameLane*, std::size_t, std::size_t);
 DeepPersist real_deep_persist __asm__("__real__ZN5rpmem9initiator9FrameLane12deep_persistEmm");
 using Read = int(FrameLane*, std::byte*, std::size_t, std::size_t);
 Read real_read __asm__("__real__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
-using Digests = int(FrameLane*, std::span<wire::BlockDigest>, std::size_t, std::size_t);
+using Digests = int(FrameLane*, std::span<wire::BlockDigest>, std::size_t, std::size_t,
+                    const std::function<void()>&);
 Digests real_digests __asm__(
     "__real__ZN5rpmem9initiator9FrameLane7digestsESt4spanISt5arrayISt4byteLm16EELm1844674407370955"
-    "1615EEmm");
-using PersistCopies = int(FrameLane*, std::span<const initiator::CopiedRange>);
-PersistCopies real_persist_copies __asm__(
-    "__real__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
-    "709551615EE");
+    "1615EEmmRKSt8functionIFvvEE");
+using SendCopies = int(FrameLane*, std::span<const initiator::CopiedRange>, std::uint64_t);
+SendCopies real_send_copies __asm__(
+    "__real__ZN5rpmem9initiator9FrameLane11send_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EEm");
 using NextAssociation = Result<std::shared_ptr<Connection>>(Link*, CallBound&);
 NextAssociation
     real_connection __asm__("__real__ZN5rpmem9initiator4Link10connectionERNS0_9CallBoundE");
@@ -99,21 +100,22 @@ int watched_read(FrameLane* lane, std::byte* destination, std::size_t offset, st
 
 Digests watched_digests __asm__(
     "__wrap__ZN5rpmem9initiator9FrameLane7digestsESt4spanISt5arrayISt4byteLm16EELm1844674407370955"
-    "1615EEmm");
+    "1615EEmmRKSt8functionIFvvEE");
 int watched_digests(FrameLane* lane, std::span<wire::BlockDigest> place, std::size_t offset,
-                    std::size_t length) {
+                    std::size_t length, const std::function<void()>& meanwhile) {
     return watched(lane, Kind::whole, {},
-                   [=] { return real_digests(lane, place, offset, length); });
+                   [&] { return real_digests(lane, place, offset, length, meanwhile); });
 }
 
-PersistCopies watched_persist_copies __asm__(
-    "__wrap__ZN5rpmem9initiator9FrameLane14persist_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
-    "709551615EE");
-int watched_persist_copies(FrameLane* lane, std::span<const initiator::CopiedRange> ranges) {
+SendCopies watched_send_copies __asm__(
+    "__wrap__ZN5rpmem9initiator9FrameLane11send_copiesESt4spanIKNS0_11CopiedRangeELm18446744073"
+    "709551615EEm");
+int watched_send_copies(FrameLane* lane, std::span<const initiator::CopiedRange> ranges,
+                        std::uint64_t durable) {
     clear_late_marks();
     if (AloneWatch* const watch = AloneWatch::of_program())
         watch->sends_blocks();
-    return watched(lane, Kind::whole, {}, [=] { return real_persist_copies(lane, ranges); });
+    return watched(lane, Kind::whole, {}, [=] { return real_send_copies(lane, ranges, durable); });
 }
 
 NextAssociation

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests FrameLane::persist_copies() over a stub connection. The test fails if it sends other bytes
-// than those of the copy, if a piece does not fit into the buffers of libfabric, if it returns 0
-// before the target has acknowledged everything, or if a range that was not acknowledged is
-// forgotten.
+// Tests FrameLane::persist_copies() and send_copies() over a stub connection. The test fails if it
+// sends other bytes than those of the copy, if a piece does not fit into the buffers of libfabric,
+// if they return 0 before the target has acknowledged what they wait for, or if a range that was
+// not acknowledged is forgotten.
 #include "librpmem/lanes/frame_lane.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/stub_connection.hpp"
@@ -80,6 +80,17 @@ TEST(LaneCopies, OfSeveralRangesAreDrainedTogether) {
         EXPECT_EQ(stub.connection->pieces()[i].data(), ranges[i].copy.data());
     }
     EXPECT_EQ(posted.back().type, FrameType::persist) << "asks for the ack";
+}
+
+// The first call waits for nothing. The second one waits for the first, in vain without an ack.
+TEST(LaneCopies, AreSentBeforeTheFormerOnesAreDurable) {
+    CopyLane stub;
+    ASSERT_EQ(stub.lane.send_copies(stub.whole, 0), 0) << stub.lane.violation();
+    EXPECT_TRUE(stub.lane.has_unacknowledged());
+    EXPECT_EQ(stub.connection->posted().back().type, FrameType::persist) << "asks for the ack";
+    const std::size_t first = stub.connection->posted().size();
+    EXPECT_EQ(stub.lane.send_copies(stub.whole, stub.lane.last_sent()), ETIMEDOUT);
+    EXPECT_EQ(stub.connection->posted().size(), 2 * first);
 }
 
 TEST(LaneCopies, WithoutAnAckTheyAreNotDurable) {

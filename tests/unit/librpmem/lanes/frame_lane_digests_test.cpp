@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests the initiator's digests with a target that sends malformed answers, over a stub connection.
 // The test fails if an answer with a wrong length, offset or number is accepted, if it is stored in
-// the memory of the caller, or if a long range is not split into frames that a target accepts.
+// the memory of the caller, if a long range is not split into frames that a target accepts, or if
+// the caller waits before it computes its own digests.
 #include "librpmem/lanes/frame_lane.hpp"
 #include "tests/support/expect.hpp"
 #include "tests/support/stub_connection.hpp"
@@ -47,6 +48,26 @@ TEST(LaneDigests, OfALongRangeTakeSeveralFrames) {
     }
     EXPECT_EQ(offset, pool_size);
     EXPECT_EQ(stub.connection->posted().size(), 4U) << "all at once, without an answer";
+}
+
+// The caller computes its own digests while the target computes those of the requests.
+TEST(LaneDigests, AreRequestedBeforeTheCallerGoesOn) {
+    StubLane stub;
+    std::vector<BlockDigest> digests(wire::digest_count(pool_size));
+    std::size_t requested = 0;
+    EXPECT_EQ(stub.lane.digests(digests, 0, pool_size,
+                                [&] { requested = stub.connection->posted().size(); }),
+              ETIMEDOUT);
+    EXPECT_EQ(requested, 4U);
+}
+
+TEST(LaneDigests, AreNotStoredAfterAnException) {
+    StubLane stub;
+    std::vector<BlockDigest> digests(wire::digest_count(pool_size));
+    EXPECT_THROW(
+        static_cast<void>(stub.lane.digests(digests, 0, pool_size, [] { throw std::bad_alloc(); })),
+        std::bad_alloc);
+    EXPECT_TRUE(stub.connection->ended());
 }
 
 // The answers arrive in frames of their own, each for its part of the memory.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests how marked blocks are copied and sent over a stub connection. The test fails if a store is
-// lost that was marked while its block was copied, if a block that is not durable loses its mark,
-// if the header of the pool is sent, if the first page of a pool without headers is sent before all
-// other bytes are durable, or if unreadable memory is not reported.
+// lost that was marked while its block was copied, if a block that is not durable loses its mark or
+// its copy, if the target waits for each copy, if the header of the pool is sent, if the first page
+// of a pool without headers is sent before all other bytes are durable, or if unreadable memory is
+// not reported.
 #include "common/base/unique_fd.hpp"
 #include "librpmem/replica/block_sender.hpp"
 #include "tests/support/expect.hpp"
@@ -39,14 +40,21 @@ struct SenderTest : testing::Test {
     BlockMap map{blocks * block};
     BlockSender sender{memory, header};
     std::size_t next = 0;
-    std::size_t sent = 0;
+    std::size_t sent = 0; // and durable
+
+    // Sends the next blocks, and waits until they are durable.
+    int send_next(BlockSender& with) {
+        BlockPass pass(with, lane, map);
+        const int code = pass.send_next(next, sent);
+        return code != 0 ? code : pass.finish(sent);
+    }
 };
 
 TEST_F(SenderTest, SendsMarkedBlocksTogetherWithoutTheHeader) {
     connection->acknowledge_all();
     map.mark(0, 2 * block);
     map.mark(5 * block, 1);
-    ASSERT_EQ(sender.send_next(lane, map, next, sent), 0);
+    ASSERT_EQ(send_next(sender), 0);
     EXPECT_EQ(next, 6U);
     EXPECT_EQ(sent, 3U);
     EXPECT_EQ(map.count(), 0U);
@@ -66,7 +74,7 @@ TEST_F(SenderTest, SendsTheFirstPageOfAPoolWithoutHeadersAlone) {
     connection->acknowledge_all();
     BlockSender whole{memory, 0};
     map.mark(0, block);
-    ASSERT_EQ(whole.send_next(lane, map, next, sent), 0);
+    ASSERT_EQ(send_next(whole), 0);
     const std::size_t before = connection->posted().size();
     EXPECT_EQ(connection->posted().at(0).offset, BlockSender::first_page);
     ASSERT_EQ(whole.send_first_page(lane), 0);
@@ -81,16 +89,53 @@ TEST_F(SenderTest, SendsTheFirstPageOfAPoolWithoutHeadersAlone) {
 TEST_F(SenderTest, SendsOneMebibyteAtMost) {
     connection->acknowledge_all();
     map.mark(3 * block, 30 * block);
-    ASSERT_EQ(sender.send_next(lane, map, next, sent), 0);
+    ASSERT_EQ(send_next(sender), 0);
     EXPECT_EQ(next, 3 + BlockSender::max_together);
     EXPECT_EQ(sent, BlockSender::max_together);
     EXPECT_EQ(map.count(), 30 - BlockSender::max_together);
 }
 
+// Otherwise the target has nothing to do while the next blocks are copied. Blocks are not durable
+// before a later call or finish() has waited for them, so their copies stay.
+TEST_F(SenderTest, BlocksAreSentWhileTheFormerOnesBecomeDurable) {
+    connection->acknowledge_all();
+    std::size_t calls = 0;
+    BlockPass pass(sender, lane, map);
+    for (; calls < 2 * BlockSender::max_under_way; ++calls) {
+        std::ranges::fill(memory, std::byte(calls));
+        map.mark(block, block);
+        next = 1;
+        ASSERT_EQ(pass.send_next(next, sent), 0);
+        const std::size_t under_way = std::min(calls + 1, BlockSender::max_under_way - 1);
+        ASSERT_EQ(sent, calls + 1 - under_way);
+        for (std::size_t i = 0; i < under_way; ++i) {
+            const std::size_t batch = (calls - i) % BlockSender::max_under_way;
+            EXPECT_EQ(sender.copies()[batch * BlockSender::max_together * block],
+                      std::byte(calls - i))
+                << "a copy that is under way was overwritten";
+        }
+    }
+    ASSERT_EQ(pass.finish(sent), 0);
+    EXPECT_EQ(sent, calls);
+    EXPECT_EQ(map.count(), 0U);
+}
+
+TEST_F(SenderTest, APassThatEndsEarlyMarksWhatItHasSent) {
+    connection->acknowledge_all();
+    map.mark(block, 3 * block);
+    {
+        BlockPass pass(sender, lane, map);
+        ASSERT_EQ(pass.send_next(next, sent), 0);
+        EXPECT_EQ(map.count(), 0U);
+    }
+    EXPECT_EQ(map.count(), 3U);
+    EXPECT_TRUE(connection->ended()) << "the lane could still read the copies";
+}
+
 TEST_F(SenderTest, WhatIsNotDurableIsMarkedAgain) {
     map.mark(block, 3 * block);
     map.mark(9 * block, 1);
-    EXPECT_EQ(sender.send_next(lane, map, next, sent), ETIMEDOUT);
+    EXPECT_EQ(send_next(sender), ETIMEDOUT);
     EXPECT_EQ(sent, 0U);
     EXPECT_EQ(map.count(), 4U);
     EXPECT_EQ(map.next(0), 1U);
@@ -100,7 +145,7 @@ TEST_F(SenderTest, WhatIsNotDurableIsMarkedAgain) {
 TEST_F(SenderTest, WithoutMemoryTheBlocksAreMarkedAgain) {
     connection->run_out_of_memory();
     map.mark(block, 3 * block);
-    EXPECT_THROW(static_cast<void>(sender.send_next(lane, map, next, sent)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(send_next(sender)), std::bad_alloc);
     EXPECT_EQ(map.count(), 3U);
 }
 
@@ -112,7 +157,7 @@ TEST_F(SenderTest, UnreadableMemoryIsReportedWithItsOffset) {
     ASSERT_EQ(::mprotect(static_cast<std::byte*>(pages) + block, 4096, PROT_NONE), 0);
     connection->acknowledge_all();
     map.mark(0, 2 * block);
-    EXPECT_EQ(other.send_next(lane, map, next, sent), 0);
+    EXPECT_EQ(send_next(other), 0);
     ASSERT_TRUE(other.failure());
     EXPECT_EQ(other.failure()->code, EFAULT);
     EXPECT_TRUE(test::contains(other.failure()->text, "the byte at offset 65536 of the pool"));
@@ -160,9 +205,8 @@ TEST_F(SenderTest, AStoreDuringTheCopyIsSentLater) {
     std::atomic<std::uint64_t> newest = 0; // the newest number that was sent
     std::atomic<bool> is_over = false;
     std::thread catch_up([&] {
-        std::size_t total = 0;
         while (!is_over)
-            if (next = 0; map.next(0) < blocks && sender.send_next(lane, map, next, total) == 0) {
+            if (next = 0; map.next(0) < blocks && send_next(sender) == 0) {
                 std::uint64_t word = 0;
                 std::memcpy(&word, sender.copies() + sizeof(word), sizeof(word));
                 newest = word;
