@@ -159,7 +159,7 @@ other_file() {
 }
 
 other_pool() {
-    must offline pmempool create obj --layout=rpmem_workload --size=64M "$LOCAL/foreign"
+    must offline pmempool create obj --layout=rpmem_workload --size="$pool_size" "$LOCAL/foreign"
     replaced_by "$LOCAL/foreign"
     must_fail workload run "$pool" --threads "$threads" --steps 1 >"$LOCAL/output" 2>&1
     must cmp "$LOCAL/foreign" "$replica"

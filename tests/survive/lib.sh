@@ -8,6 +8,7 @@
 
 ctl=${RPMEM_CTL:-rpmemctl} # for the state of the replica
 threads=${RPMEM_SURVIVE_THREADS:-4}
+pool_size=${RPMEM_SURVIVE_SIZE:-64M}
 peer_timeout=4 # seconds without a message after which either end ends the session
 resume_time=30 # seconds within which the program must continue after a fault
 done_file=$LOCAL/done
@@ -48,13 +49,13 @@ make_pool() {
     for ((number = 1; number <= $1; number++)); do
         commands+=("$(serve $number)")
     done
-    write_set "$pool" '' "64M:$LOCAL/part0"
+    write_set "$pool" '' "$pool_size:$LOCAL/part0"
     for ((number = 1; number <= $1; number++)); do
         echo "REPLICA $RPMEM_TEST_TARGET pool$number.set" >>"$pool"
         # Requests reach the two commands in turn, so both targets must serve both pool sets.
         for dir in "$RPMEM_TEST_DIR"/target?/; do
             write_set "${dir}sets/pool$number.set" '' \
-                "64M:$RPMEM_TEST_DIR/target$number/parts/part0"
+                "$pool_size:$RPMEM_TEST_DIR/target$number/parts/part0"
         done
     done
     RPMEM_CMD=$(IFS='|' && echo "${commands[*]}")
