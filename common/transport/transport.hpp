@@ -89,7 +89,8 @@ struct Abilities {
     // Registered memory for direct reads into memory that is not registered. If it is empty, such
     // reads use frames.
     std::span<std::byte> bounce_buffer{};
-    // Limit of a payload that is not in registered memory. post() fails with a larger one.
+    // Limit of a payload that is neither in the pool nor in lent memory. post() fails with a larger
+    // one.
     std::size_t max_copy = std::numeric_limits<std::size_t>::max();
 };
 
@@ -125,6 +126,11 @@ public:
     virtual void abandon() = 0;
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
+    // Lends MEMORY to the connection, so that pieces in it are sent without a copy. It replaces
+    // what was lent before; an empty one replaces it by nothing. No piece in the former memory may
+    // still be needed, see released(). Returns false if nothing is lent, for example because the
+    // memory cannot be locked.
+    virtual bool lend(std::span<std::byte> memory) { return !memory.empty(); }
     // Returns whether a direct read may store into PLACE.
     [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
     // Writes PIECE to OFFSET in the peer's pool. The bytes arrive before every frame that is posted

@@ -44,12 +44,14 @@ int FrameLane::send_copies(std::span<const CopiedRange> ranges, std::uint64_t du
 
 void FrameLane::abandon_copies() { connection_->abandon(); }
 
-// A piece is at most as large as a piece of a read. The bytes are not in the registered memory of
-// the pool, so a FabricConnection copies each piece into a send buffer, which is small.
+// A piece is at most as large as a piece of a read. Copies are not in the registered memory of the
+// pool. So a FabricConnection to which they are not lent copies each piece into a send buffer,
+// which is small.
 int FrameLane::flush_copy(CopiedRange range) {
     auto& [copy, offset] = range;
-    const std::size_t max_piece = std::min(max_read_piece(responses_.max_payload()),
-                                           connection_->abilities().max_copy / word * word);
+    std::size_t max_piece = max_read_piece(responses_.max_payload());
+    if (!are_copies_lent_)
+        max_piece = std::min(max_piece, connection_->abilities().max_copy / word * word);
     while (!copy.empty()) {
         const auto piece = copy.first(std::min(copy.size(), max_piece));
         const auto length = static_cast<std::uint32_t>(piece.size());

@@ -69,6 +69,9 @@ public:
     [[nodiscard]] int send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable);
     // Returns the number of the last frame that was sent.
     [[nodiscard]] std::uint64_t last_sent() const { return responses_.last_write(); }
+    // Lends the memory of copies to the connection, see LaneConnection::lend(). Without that,
+    // libfabric sends them in small pieces.
+    void lend_copies(std::span<std::byte> memory) { are_copies_lent_ = connection_->lend(memory); }
     // Ends the connection at once, so that no copy is read any more.
     void abandon_copies();
     // After it has returned, even with an error, nothing is stored in DESTINATION any more.
@@ -177,6 +180,7 @@ private:
     std::uint64_t limited_at_ = 0;      // progress() when timeout_ was reduced
     std::size_t coalesced_ = 0;         // bytes of the frames that are held back
     bool ack_is_asked_ = true;          // an ack was requested for everything sent
+    bool are_copies_lent_ = false;      // so the size of a piece has no other limit
     Method method_;
     DirectRanges direct_ranges_;
     bool answers_each_; // the target acknowledges each frame without a request

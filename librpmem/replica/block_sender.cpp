@@ -12,13 +12,18 @@ namespace rpmem::initiator {
 
 using wire::digest_block;
 
+std::span<std::byte> BlockSender::place_of_copies() {
+    constexpr std::size_t size = places * digest_block;
+    if (!copies_)
+        copies_ = std::make_unique<std::byte[]>(size);
+    return {copies_.get(), size};
+}
+
 std::span<std::byte> BlockSender::copy(std::size_t block, std::size_t place) {
     const std::size_t offset = block * digest_block;
     const std::span<std::byte> source =
         memory_.subspan(offset, std::min(digest_block, memory_.size() - offset));
-    if (!copies_)
-        copies_ = std::make_unique<std::byte[]>(places * digest_block);
-    const std::span copy(copies_.get() + place * digest_block, source.size());
+    const auto copy = place_of_copies().subspan(place * digest_block, source.size());
     std::optional<std::size_t> unreadable = unreadable_at(source);
     if (!unreadable)
         unreadable = load_words_guarded(copy.data(), source);
@@ -36,6 +41,7 @@ BlockPass::~BlockPass() {
     const auto is_under_way = [](const Batch& batch) { return batch.blocks.count() > 0; };
     if (std::ranges::any_of(batches_, is_under_way))
         lane_.abandon_copies();
+    lane_.lend_copies({});
 }
 
 // Adjacent blocks are also adjacent in copies(), so they are sent as one range.

@@ -27,13 +27,15 @@ public:
     // and sets failure() if the block cannot be read.
     [[nodiscard]] std::span<std::byte> copy(std::size_t block, std::size_t place);
     [[nodiscard]] std::byte* copies() const { return copies_.get(); }
+    // Returns the memory of all copies.
+    [[nodiscard]] std::span<std::byte> place_of_copies();
     // Sends the first page of a pool without headers, like persist_copies(). Call it when all other
     // bytes are durable: it makes the image of the pool whole for programs on the target.
     [[nodiscard]] int send_first_page(FrameLane& lane);
     // Returns why a block could not be read.
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
     void clear_failure() { failure_.reset(); }
-    // Releases copies() until the next copy().
+    // Releases copies() until they are needed again.
     void release() { copies_.reset(); }
 
     // Blocks that are sent together: 1 MiB. Waiting for each block alone would cost a round trip
@@ -47,7 +49,7 @@ public:
 private:
     std::span<std::byte> memory_;
     std::size_t first_writable_;
-    std::unique_ptr<std::byte[]> copies_; // allocated by the first copy()
+    std::unique_ptr<std::byte[]> copies_; // allocated when they are first needed
     std::optional<Error> failure_;
 };
 
@@ -84,7 +86,9 @@ private:
 class BlockPass {
 public:
     BlockPass(BlockSender& sender, FrameLane& lane, BlockMap& map)
-        : sender_(sender), lane_(lane), map_(map) {}
+        : sender_(sender), lane_(lane), map_(map) {
+        lane_.lend_copies(sender_.place_of_copies());
+    }
     ~BlockPass();
     BlockPass(const BlockPass&) = delete;
     BlockPass& operator=(const BlockPass&) = delete;

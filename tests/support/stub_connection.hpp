@@ -79,6 +79,11 @@ public:
     [[nodiscard]] std::uint64_t released() const override { return posted_.size(); }
     void close() override {}
     void release_in_child() override {}
+    bool lend(std::span<std::byte> memory) override {
+        lent_ = memory;
+        return !memory.empty();
+    }
+    [[nodiscard]] std::span<std::byte> lent() const { return lent_; }
     void abandon() override {
         if (!ended())
             failure_ = {transport::Fault::local, ECANCELED, "abandoned"};
@@ -110,6 +115,7 @@ private:
     bool is_stalled_ = false;
     bool is_full_ = false;
     bool has_memory_ = true;
+    std::span<std::byte> lent_;
     std::size_t max_copy_ = std::numeric_limits<std::size_t>::max();
     std::deque<Frame> arriving_;
     transport::ConnectionFailure failure_;

@@ -24,11 +24,6 @@ constexpr std::size_t max_handshake = 128;
 // A device takes longer to gather a second piece than this end takes to copy so few bytes.
 constexpr std::size_t max_copied = 256 - wire::frame_header_size;
 
-bool is_within(std::span<const std::byte> bytes, std::span<const std::byte> memory) {
-    return !bytes.empty() && !memory.empty() && bytes.data() >= memory.data() &&
-           bytes.data() + bytes.size() <= memory.data() + memory.size();
-}
-
 iovec iovec_of(const std::byte* bytes, std::size_t size) {
     return {const_cast<std::byte*>(bytes), size};
 }
@@ -211,7 +206,9 @@ PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
     FabricOperation& operation = sends_.operations[index];
     std::byte* const slot = operation.place;
     std::memcpy(slot, header.data(), header.size());
-    const bool is_copied = piece.size() <= max_copied || !is_within(piece, pool_.memory);
+    const bool is_lent = is_within(piece, lent_);
+    const bool is_copied =
+        piece.size() <= max_copied || (!is_lent && !is_within(piece, pool_.memory));
     if (is_copied && header.size() + piece.size() > sends_.size)
         return posted(-EMSGSIZE);
     if (is_copied)
@@ -219,7 +216,8 @@ PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
     const std::array<iovec, 2> places{
         iovec_of(slot, header.size() + (is_copied ? piece.size() : 0)),
         iovec_of(piece.data(), piece.size())};
-    std::array<void*, 2> descriptors{sends_.region.descriptor(), pool_.descriptor};
+    std::array<void*, 2> descriptors{sends_.region.descriptor(),
+                                     is_lent ? lent_region_.descriptor() : pool_.descriptor};
     const bool tells = is_last || (quiet_sends_ + 1) * 4 >= numbers_.size();
     const PostResult sent =
         posted(endpoint_.post_send(std::span(places).first(is_copied ? 1 : 2), descriptors,
@@ -363,36 +361,6 @@ int FabricConnection::fd() const {
     const bool is_over = sending_ == Sending::failed || state_->phase() == FabricPhase::lost ||
                          (sending_ == Sending::closing && encoding_.is_0_1());
     return !endpoint_ || is_over ? -1 : 0;
-}
-
-bool FabricConnection::reaches(std::span<const std::byte> place) const {
-    return !provider_.local_registration || is_within(place, pool_.memory) ||
-           is_within(place, sends_.behind);
-}
-
-PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
-    if (!can_send() || is_full())
-        return can_send() ? PostResult::full : PostResult::ended;
-    const PostResult done =
-        posted(endpoint_.post_write(piece.data(), piece.size(), pool_.descriptor,
-                                    {pool_.remote->address + offset, pool_.remote->key}, &write_));
-    writes_ += done == PostResult::yes ? 1 : 0;
-    return done;
-}
-
-PostResult FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
-    if (!can_send() || is_full())
-        return can_send() ? PostResult::full : PostResult::ended;
-    if (place.empty())
-        place = sends_.behind.first(unwanted);
-    void* const descriptor = is_within(place, sends_.behind)  ? sends_.region.descriptor()
-                             : is_within(place, pool_.memory) ? pool_.descriptor
-                                                              : nullptr;
-    const PostResult done =
-        posted(endpoint_.post_read(place.data(), place.size(), descriptor,
-                                   {pool_.remote->address + offset, pool_.remote->key}, &read_));
-    reads_ += done == PostResult::yes ? 1 : 0;
-    return done;
 }
 
 } // namespace rpmem::transport

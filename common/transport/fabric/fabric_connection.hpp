@@ -50,7 +50,7 @@ struct FabricBuffers {
     std::size_t receives;
     std::size_t receive_size;
     std::size_t sends;
-    std::size_t send_size;         // a payload outside registered memory is copied, and must fit
+    std::size_t send_size;         // a payload outside the pool and lent memory must fit
     std::size_t queue;             // maximum of operations in progress
     std::size_t bounce_buffer = 0; // bytes, see Abilities
 };
@@ -60,6 +60,12 @@ struct FabricPool {
     void* descriptor = nullptr;
     std::optional<fabric::RemoteAddress> remote{}; // offset 0 in the peer's registered memory
 };
+
+[[nodiscard]] inline bool is_within(std::span<const std::byte> bytes,
+                                    std::span<const std::byte> memory) {
+    return !bytes.empty() && !memory.empty() && bytes.data() >= memory.data() &&
+           bytes.data() + bytes.size() <= memory.data() + memory.size();
+}
 
 enum class FabricPhase { handshake, open, lost, ended };
 
@@ -125,6 +131,7 @@ public:
                     sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>(),
                 .max_copy = sends_.size - wire::frame_header_size};
     }
+    bool lend(std::span<std::byte> memory) override;
     [[nodiscard]] bool reaches(std::span<const std::byte> place) const override;
     PostResult write(std::uint64_t offset, std::span<const std::byte> piece) override;
     PostResult read(std::uint64_t offset, std::span<std::byte> place) override;
@@ -210,6 +217,8 @@ private:
     std::size_t arrived_count_ = 0;
     FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};
     FabricOperation read_{.connection = this, .kind = FabricOperation::Kind::read};
+    std::span<std::byte> lent_;
+    fabric::MemoryRegion lent_region_;
     std::size_t queue_ = 0; // maximum of operations in progress
     std::size_t writes_ = 0;
     std::size_t reads_ = 0;

@@ -144,6 +144,22 @@ TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
         }
 }
 
+// The memory of the pool has other bytes meanwhile, so those that become durable are the copies.
+TEST_P(FabricFrames, CopiesAreSentThatAreLentOrNot) {
+    std::vector<std::byte> copies(pool_size);
+    for (const bool is_lent : {false, true}) {
+        lane().lend_copies(is_lent ? std::span(copies) : std::span<std::byte>());
+        fill({page, pool_size - page});
+        std::ranges::copy(memory, copies.begin());
+        fill({page, pool_size - page});
+        const CopiedRange range{std::span(copies).subspan(page), page};
+        ASSERT_EQ(lane().persist_copies({&range, 1}), 0) << lane().violation();
+        std::ranges::copy(copies, memory.begin());
+        EXPECT_TRUE(is_durable({page, pool_size - page}, false)) << is_lent;
+    }
+    lane().lend_copies({});
+}
+
 // The pool has one block.
 TEST_P(FabricFrames, DigestsSeeWhatWasFlushedBefore) {
     for (const bool relaxed : {false, true})

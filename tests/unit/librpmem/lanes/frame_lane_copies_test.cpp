@@ -65,6 +65,18 @@ TEST(LaneCopies, FitIntoTheBuffersOfTheTransport) {
 }
 
 // Each wait for an ack would cost a round trip.
+TEST(LaneCopies, ThatAreLentNeedNoSmallPieces) {
+    CopyLane stub;
+    stub.connection->acknowledge_all();
+    stub.connection->limit_copies(230);
+    stub.lane.lend_copies(stub.copy);
+    ASSERT_EQ(stub.lane.persist_copies(stub.whole), 0) << stub.lane.violation();
+    EXPECT_EQ(stub.connection->pieces()[0].size(), max_read_piece(terms.credits.payload));
+    stub.lane.lend_copies({});
+    ASSERT_EQ(stub.lane.persist_copies(stub.whole), 0) << stub.lane.violation();
+    EXPECT_LE(stub.connection->pieces().back().size(), 230U);
+}
+
 TEST(LaneCopies, OfSeveralRangesAreDrainedTogether) {
     CopyLane stub;
     stub.connection->acknowledge_all();

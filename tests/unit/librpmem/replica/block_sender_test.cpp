@@ -132,6 +132,16 @@ TEST_F(SenderTest, APassThatEndsEarlyMarksWhatItHasSent) {
     EXPECT_TRUE(connection->ended()) << "the lane could still read the copies";
 }
 
+// Otherwise libfabric sends them in pieces of 224 bytes.
+TEST_F(SenderTest, APassLendsTheCopiesToTheLane) {
+    {
+        const BlockPass pass(sender, lane, map);
+        EXPECT_EQ(connection->lent().data(), sender.copies());
+        EXPECT_EQ(connection->lent().size(), BlockSender::places * block);
+    }
+    EXPECT_TRUE(connection->lent().empty()) << "they may be released now";
+}
+
 TEST_F(SenderTest, WhatIsNotDurableIsMarkedAgain) {
     map.mark(block, 3 * block);
     map.mark(9 * block, 1);
