@@ -179,6 +179,10 @@ static void note_step(struct worker* worker, uint64_t began) {
 
 static void* work(void* argument) {
     struct worker* worker = argument;
+    if (step_finish(worker->pool, worker->root, worker->number) != 0) {
+        fprintf(stderr, "workload: thread %u, last step: %s\n", worker->number, pmemobj_errormsg());
+        worker->failed = 1;
+    }
     for (uint64_t i = 0; goes_on(worker, i) && !worker->failed; ++i) {
         const int crash = worker->crash && i + 1 == worker->steps;
         const uint64_t began = milliseconds();

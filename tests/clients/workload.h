@@ -80,6 +80,8 @@ void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t ste
 
 // These return 0 or an errno. With CRASH, the process kills itself inside the transaction.
 int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int crash);
+// Makes the writes of the last step that a program lacks which ended in the middle of it.
+int step_finish(PMEMobjpool* pool, struct root* root, unsigned number);
 int list_change(PMEMobjpool* pool, struct list* list, unsigned number, uint64_t step);
 // These return 0 if the slot or the list has the content after STEPS steps. Else they print the
 // first difference.

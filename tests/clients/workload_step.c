@@ -174,6 +174,20 @@ static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                            plan->tail_size);
 }
 
+int step_finish(PMEMobjpool* pool, struct root* root, unsigned number) {
+    struct slot* slot = &root->slots[number];
+    if (slot->steps == 0)
+        return 0;
+    const uint64_t step = slot->steps - 1;
+    const struct plan plan = plan_step(number, step, 0); // the depth has no effect on these writes
+    write_outside(pool, slot, step, &plan);
+    const int lacks_spare = OID_IS_NULL(slot->spare) == (step % 2 == 0);
+    const int error = lacks_spare ? change_spare(pool, slot, number, step) : 0;
+    if (error != 0 || list_has(&root->lists[number], number, slot->steps))
+        return error;
+    return list_change(pool, &root->lists[number], number, step);
+}
+
 int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int crash) {
     struct slot* slot = &root->slots[number];
     const uint64_t step = slot->steps;
