@@ -174,13 +174,22 @@ static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                            plan->tail_size);
 }
 
+static int has_outside(const struct slot* slot, uint64_t step, const struct plan* plan) {
+    int has = slot->journal[step % JOURNAL] == plan->seed;
+    for (unsigned i = 0; i < plan->tail_size; ++i)
+        has &= slot->tail[plan->tail_at + i] == (unsigned char)(plan->seed & 0xff);
+    return has;
+}
+
 int step_finish(PMEMobjpool* pool, struct root* root, unsigned number) {
     struct slot* slot = &root->slots[number];
     if (slot->steps == 0)
         return 0;
     const uint64_t step = slot->steps - 1;
     const struct plan plan = plan_step(number, step, 0); // the depth has no effect on these writes
-    write_outside(pool, slot, step, &plan);
+    // What this machine has is not written again. Else a replica that lacks it would get it.
+    if (!has_outside(slot, step, &plan))
+        write_outside(pool, slot, step, &plan);
     const int lacks_spare = OID_IS_NULL(slot->spare) == (step % 2 == 0);
     const int error = lacks_spare ? change_spare(pool, slot, number, step) : 0;
     if (error != 0 || list_has(&root->lists[number], number, slot->steps))

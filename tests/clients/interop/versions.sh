@@ -110,10 +110,10 @@ lost() {
     wait $program_pid || fail "the program has ended with status $?"
 }
 
-# write_part: changes the part without rpmemd.
-write_part() {
+# change FILE: changes the second range of the part or of the memory, without rpmemd.
+change() {
     head -c $range /dev/urandom |
-        dd of="$replica" bs=4096 seek=$((second_at / 4096)) conv=notrunc status=none
+        dd of="$1" bs=4096 seek=$((second_at / 4096)) conv=notrunc status=none
 }
 
 # expect_listed GREP-OPTION...: looks at the line of the pool in rpmemctl list.
@@ -184,7 +184,7 @@ wait_until_free
 ! grep -q 'another program' "$log" "$dir/rpmemd.log" || fail "noticed before it happened: $(cat "$log")"
 cp "$dir/local" "$dir/aside"
 if cmp -s "$RPMEM_DAEMON" "$head_daemon"; then
-    write_part
+    change "$replica"
 else
     use_tested_daemon
     run "$library" open 9 || fail "the pool cannot be opened by the other daemon"
@@ -202,7 +202,9 @@ says 'Nothing was sent, because the last session that wrote' "$log"
 cmp -i $((first_at + range)) "$dir/before" "$replica" || fail "bytes of the other session are lost"
 
 step "a replica that is equal is trusted again"
-run "$head_library" open 1 RPMEM_EQUALIZE=yes # its bytes differ, and so it stays behind
+change "$dir/local"
+run "$head_library" open 1 RPMEM_EQUALIZE=yes || fail "the pool cannot be opened with other memory"
+says 'Nothing was sent' "$log" # so it stays behind
 wait_until_free
 cp "$replica" "$dir/local"
 run "$head_library" open 1 RPMEM_EQUALIZE=yes || fail "the pool cannot be opened with equal memory"
@@ -214,7 +216,7 @@ wait_until_free
 expect_listed -w closed
 
 step "an operator accepts what another program has changed"
-write_part
+change "$replica"
 expect_listed -w behind
 "$ctl" accept --yes "$RPMEM_TEST_TARGET" pool.set >"$out" 2>&1 || fail "rpmemctl accept"
 expect_listed -w closed
