@@ -153,6 +153,57 @@ static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, u
 }
 
 // Writes in turn with each function that libpmemobj has for writes outside of transactions.
+static void write_journal(PMEMobjpool* pool, struct slot* slot, uint64_t step,
+                          const struct plan* plan) {
+    uint64_t* word = &slot->journal[step % JOURNAL];
+    switch (step % 3) {
+    case 0:
+        pmemobj_memcpy_persist(pool, word, &plan->seed, sizeof(*word));
+        break;
+    case 1:
+        *word = plan->seed;
+        pmemobj_persist(pool, word, sizeof(*word));
+        break;
+    default:
+        *word = plan->seed;
+        pmemobj_flush(pool, word, sizeof(*word));
+        pmemobj_drain(pool);
+        break;
+    }
+}
+
+static void write_tail(PMEMobjpool* pool, struct slot* slot, const struct plan* plan) {
+    pmemobj_memset_persist(pool, slot->tail + plan->tail_at, (int)(plan->seed & 0xff),
+                           plan->tail_size);
+}
+
+static int has_tail(const struct slot* slot, const struct plan* plan) {
+    for (unsigned i = 0; i < plan->tail_size; ++i)
+        if (slot->tail[plan->tail_at + i] != (unsigned char)(plan->seed & 0xff))
+            return 0;
+    return 1;
+}
+
+// Even steps allocate the spare, odd ones free it.
+static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, uint64_t step) {
+    if (step % 2 == 1) {
+        pmemobj_free(&slot->spare);
+        return 0;
+    }
+    const size_t size = spare_size(number, step);
+    struct spare* wanted = malloc(sizeof(*wanted) + size);
+    if (wanted == NULL)
+        return ENOMEM;
+    wanted->step = step;
+    wanted->size = size;
+    fill_payload(wanted->payload, size, number, step);
+    const int failed =
+        pmemobj_alloc(pool, &slot->spare, sizeof(*wanted) + size, 3, construct_spare, wanted) != 0;
+    free(wanted);
+    return failed ? ENOMEM : 0;
+}
+
+// Writes in turn with each function that libpmemobj has for writes outside of transactions.
 static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                           const struct plan* plan) {
     uint64_t* word = &slot->journal[step % JOURNAL];
@@ -174,13 +225,6 @@ static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                            plan->tail_size);
 }
 
-static int has_outside(const struct slot* slot, uint64_t step, const struct plan* plan) {
-    int has = slot->journal[step % JOURNAL] == plan->seed;
-    for (unsigned i = 0; i < plan->tail_size; ++i)
-        has &= slot->tail[plan->tail_at + i] == (unsigned char)(plan->seed & 0xff);
-    return has;
-}
-
 int step_finish(PMEMobjpool* pool, struct root* root, unsigned number) {
     struct slot* slot = &root->slots[number];
     if (slot->steps == 0)
@@ -188,8 +232,10 @@ int step_finish(PMEMobjpool* pool, struct root* root, unsigned number) {
     const uint64_t step = slot->steps - 1;
     const struct plan plan = plan_step(number, step, 0); // the depth has no effect on these writes
     // What this machine has is not written again. Else a replica that lacks it would get it.
-    if (!has_outside(slot, step, &plan))
-        write_outside(pool, slot, step, &plan);
+    if (slot->journal[step % JOURNAL] != plan.seed)
+        write_journal(pool, slot, step, &plan);
+    if (!has_tail(slot, &plan))
+        write_tail(pool, slot, &plan);
     const int lacks_spare = OID_IS_NULL(slot->spare) == (step % 2 == 0);
     const int error = lacks_spare ? change_spare(pool, slot, number, step) : 0;
     if (error != 0 || list_has(&root->lists[number], number, slot->steps))
@@ -209,7 +255,8 @@ int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int cras
     int error = transact(pool, slot, number, &plan, crash ? die : commit);
     if (error != 0)
         return error;
-    write_outside(pool, slot, step, &plan);
+    write_journal(pool, slot, step, &plan);
+    write_tail(pool, slot, &plan);
     error = change_spare(pool, slot, number, step);
     return error != 0 ? error : list_change(pool, &root->lists[number], number, step);
 }
