@@ -61,7 +61,9 @@ Log open_log(const target::Configuration& configuration) {
     return instead;
 }
 
-int remove(const target::Configuration& configuration, Log& log) {
+// OFFERED: the client knows more than protocol 0.1. A client of 1.12.1 takes any output for an
+// error.
+int remove(const target::Configuration& configuration, bool offered, Log& log) {
     auto options = target::pool_options_of(configuration);
     const auto state = target::StateDirectory::open(configuration.state_dir);
     if (state)
@@ -81,7 +83,7 @@ int remove(const target::Configuration& configuration, Log& log) {
     // Also sends the status as text, because ssh reports the exit status only after every process
     // of the login has ended.
     const std::string answer = wire::encode_removal(status);
-    if (::isatty(STDOUT_FILENO) == 0)
+    if (offered)
         static_cast<void>(
             write_fully(STDOUT_FILENO, std::as_bytes(std::span(answer)), Deadline(write_time)));
     return status;
@@ -97,7 +99,7 @@ void allow_many_descriptors() {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-// OFFERED states that the client knows the hello, even if RPMEMD_OFFER is not set.
+// OFFERED: the client knows the hello.
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
     const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
@@ -106,9 +108,8 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
     target::limit(capabilities, configuration);
     if (!capabilities.why_not_verbs.empty())
         log.info("verbs is not offered: {}", capabilities.why_not_verbs);
-    auto handshake =
-        target::exchange_hello(offered ? wire::offer_value : std::getenv(wire::offer_variable),
-                               capabilities, STDIN_FILENO, STDOUT_FILENO);
+    auto handshake = target::exchange_hello(offered ? wire::offer_value : nullptr, capabilities,
+                                            STDIN_FILENO, STDOUT_FILENO);
     if (!handshake) {
         log.error("{}", handshake.error().text);
         say(handshake.error().text);
@@ -192,9 +193,11 @@ int run(int argc, char* argv[]) {
         log.warning("{}", warning);
     if (configuration.action)
         return act(configuration, log);
-    return configuration.remove
-               ? remove(configuration, log)
-               : serve(configuration, admitted->knows_hello || configuration.offers, log);
+    const char* const offer = std::getenv(wire::offer_variable);
+    const bool offered = admitted->knows_hello || configuration.offers ||
+                         (offer && std::string_view(offer) == wire::offer_value);
+    return configuration.remove ? remove(configuration, offered, log)
+                                : serve(configuration, offered, log);
 }
 
 } // namespace

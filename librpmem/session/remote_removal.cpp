@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/remote_removal.hpp"
 
+#include "common/wire/hello.hpp"
 #include "common/wire/removal.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/start_channel.hpp"
@@ -37,6 +38,13 @@ Result<std::optional<int>> await_answer(Channel& channel, const Deadline& deadli
     }
 }
 
+// Only a client that makes the offer gets an answer other than the exit status. A restricted rpmemd
+// of an earlier version refuses the option after --remove.
+std::string offered(const std::string& command, const Settings& settings) {
+    return settings.offer == wire::OfferForm::option ? command
+                                                     : wire::with_offer(command, settings.offer);
+}
+
 Failure refused(const Target& target, int status, const Channel& channel) {
     return fail(ErrorClass::target_refused, status, "{}",
                 with_text(fmt::format("{} reports: {}", target.host, strerror(status)),
@@ -48,7 +56,8 @@ Failure refused(const Target& target, int status, const Channel& channel) {
 Result<> run_removal(const Target& target, const std::string& command, const Settings& settings) {
     const Deadline deadline(settings.operation_timeout); // includes the login
     const auto login_time = std::min(settings.connect_timeout, settings.operation_timeout);
-    auto started = start_channel(target, command, false, settings, Deadline(login_time));
+    auto started =
+        start_channel(target, offered(command, settings), false, settings, Deadline(login_time));
     if (!started && started.error().code == ETIMEDOUT)
         started.error().text += fmt::format(" (waited {} ms; the limit is the shorter one of "
                                             "RPMEM_CONNECT_TIMEOUT and RPMEM_OPERATION_TIMEOUT)",

@@ -48,6 +48,13 @@ must_fail client pmempool rm "$pool"
 exec {held}<&-
 [ -f "$(parts_of "$target" | tail -n 1)" ] || fail "a part in use was removed"
 
+step "a client of 1.12.1, for which any output is an error"
+output=$(env -u RPMEMD_OFFER sh -c "$RPMEM_CMD --remove pool.set") || fail "the pool is not removed"
+[ -z "$output" ] || fail "the daemon prints $output"
+expect_no_parts "$target"
+must client pmempool rm -f "$pool"
+create
+
 step "what is left, by force"
 must client pmempool rm -f "$pool"
 expect_no_parts "$pool"

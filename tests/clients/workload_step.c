@@ -184,47 +184,6 @@ static int has_tail(const struct slot* slot, const struct plan* plan) {
     return 1;
 }
 
-// Even steps allocate the spare, odd ones free it.
-static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, uint64_t step) {
-    if (step % 2 == 1) {
-        pmemobj_free(&slot->spare);
-        return 0;
-    }
-    const size_t size = spare_size(number, step);
-    struct spare* wanted = malloc(sizeof(*wanted) + size);
-    if (wanted == NULL)
-        return ENOMEM;
-    wanted->step = step;
-    wanted->size = size;
-    fill_payload(wanted->payload, size, number, step);
-    const int failed =
-        pmemobj_alloc(pool, &slot->spare, sizeof(*wanted) + size, 3, construct_spare, wanted) != 0;
-    free(wanted);
-    return failed ? ENOMEM : 0;
-}
-
-// Writes in turn with each function that libpmemobj has for writes outside of transactions.
-static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
-                          const struct plan* plan) {
-    uint64_t* word = &slot->journal[step % JOURNAL];
-    switch (step % 3) {
-    case 0:
-        pmemobj_memcpy_persist(pool, word, &plan->seed, sizeof(*word));
-        break;
-    case 1:
-        *word = plan->seed;
-        pmemobj_persist(pool, word, sizeof(*word));
-        break;
-    default:
-        *word = plan->seed;
-        pmemobj_flush(pool, word, sizeof(*word));
-        pmemobj_drain(pool);
-        break;
-    }
-    pmemobj_memset_persist(pool, slot->tail + plan->tail_at, (int)(plan->seed & 0xff),
-                           plan->tail_size);
-}
-
 int step_finish(PMEMobjpool* pool, struct root* root, unsigned number) {
     struct slot* slot = &root->slots[number];
     if (slot->steps == 0)
