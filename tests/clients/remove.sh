@@ -40,6 +40,13 @@ expect_no_parts "$pool"
 expect_no_parts "$target"
 if [ ! -f "$pool" ] || [ ! -f "$target" ]; then fail "a pool set file is gone"; fi
 
+step "a client of 1.12.1, for which any output is an error"
+create
+output=$(env -u RPMEMD_OFFER sh -c "$RPMEM_CMD --remove pool.set") || fail "the pool is not removed"
+[ -z "$output" ] || fail "the daemon prints $output"
+expect_no_parts "$target"
+must client pmempool rm -f "$pool"
+
 step "a part that somebody holds"
 create
 exec {held}<"$(parts_of "$target" | tail -n 1)"
@@ -47,13 +54,6 @@ must flock --nonblock "$held"
 must_fail client pmempool rm "$pool"
 exec {held}<&-
 [ -f "$(parts_of "$target" | tail -n 1)" ] || fail "a part in use was removed"
-
-step "a client of 1.12.1, for which any output is an error"
-output=$(env -u RPMEMD_OFFER sh -c "$RPMEM_CMD --remove pool.set") || fail "the pool is not removed"
-[ -z "$output" ] || fail "the daemon prints $output"
-expect_no_parts "$target"
-must client pmempool rm -f "$pool"
-create
 
 step "what is left, by force"
 must client pmempool rm -f "$pool"

@@ -179,7 +179,7 @@ static void note_step(struct worker* worker, uint64_t began) {
 
 static void* work(void* argument) {
     struct worker* worker = argument;
-    if (step_finish(worker->pool, worker->root, worker->number) != 0) {
+    if (goes_on(worker, 0) && step_finish(worker->pool, worker->root, worker->number) != 0) {
         fprintf(stderr, "workload: thread %u, last step: %s\n", worker->number, pmemobj_errormsg());
         worker->failed = 1;
     }
