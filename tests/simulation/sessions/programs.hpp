@@ -63,6 +63,7 @@ public:
     [[nodiscard]] bool has_opened() const {
         return std::ranges::any_of(clients_, [](const auto& each) { return each->has_opened(); });
     }
+    [[nodiscard]] bool present_has_opened() const { return clients_.back()->has_opened(); }
     [[nodiscard]] bool has_record() const { return files_.has_record(); }
     [[nodiscard]] bool has_older_memory() const { return has_older_memory_; }
     [[nodiscard]] Calls calls() const {

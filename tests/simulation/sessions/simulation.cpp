@@ -214,7 +214,9 @@ private:
             if (!is_older)
                 return;
             troubles().is_restored = true;
-            troubles().restored_at = std::min(troubles().restored_at, world_.now());
+            // A program that opens the pool later begins with that part.
+            if (programs_.present_has_opened())
+                troubles().restored_at = std::min(troubles().restored_at, world_.now());
             target_.restore(*backup, world_.random());
             model_.replaced();
             alone_.replaced();
