@@ -136,7 +136,7 @@ bool asks_for_no_session(int argc, const char* const argv[]) {
 int refuse(const target::Configuration& configuration, const Error& error) {
     open_log(configuration).error("{}", error.text);
     say(error.text);
-    if (!configuration.action) // the answer to an action is the exit status
+    if (!configuration.action && !configuration.remove) // their answer is the exit status
         send_status(error.code);
     return error.code;
 }

@@ -20,11 +20,13 @@
 #include "common/base/result.hpp"
 #include "common/wire/frame.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +55,16 @@ struct ConnectionFailure {
     int code = 0;     // a positive errno value
     std::string text; // the connection, the event, and the number of unsent frames
 };
+
+// NAME identifies the connection. The text is empty if there is no memory for it.
+[[nodiscard]] inline ConnectionFailure abandoned(const std::string& name) noexcept {
+    ConnectionFailure failure{Fault::local, ECANCELED, {}};
+    try {
+        failure.text = name + ": was abandoned by this end";
+    } catch (const std::bad_alloc&) {
+    }
+    return failure;
+}
 
 // Receives the frames that arrive at this end.
 class Receiver {
@@ -123,13 +135,14 @@ public:
     // parent continues to use its own.
     virtual void release_in_child() = 0;
     // Ends the connection at once. Afterwards no piece is read, and nothing is stored for a read.
+    // Does not throw.
     virtual void abandon() = 0;
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
     // Lends MEMORY to the connection, so that pieces in it are sent without a copy. It replaces
-    // what was lent before; an empty one replaces it by nothing. No piece in the former memory may
-    // still be needed, see released(). Returns false if nothing is lent, for example because the
-    // memory cannot be locked.
+    // what was lent before; an empty one replaces it by nothing. The peer must have acknowledged
+    // all frames with pieces in the former memory, or this end must have abandoned the connection.
+    // Returns false if nothing is lent, for example because the memory cannot be locked.
     virtual bool lend(std::span<std::byte> memory) { return !memory.empty(); }
     // Returns whether a direct read may store into PLACE.
     [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }

@@ -67,7 +67,7 @@ public:
     // value of last_sent(), or 0. The other copies are read until they are durable, or until
     // abandon_copies().
     [[nodiscard]] int send_copies(std::span<const CopiedRange> ranges, std::uint64_t durable);
-    // Returns the number of the last frame that was sent.
+    // Returns the number of the last frame for which the target sends an ack.
     [[nodiscard]] std::uint64_t last_sent() const { return responses_.last_write(); }
     // Lends the memory of copies to the connection, see LaneConnection::lend(). Without that,
     // libfabric sends them in small pieces.

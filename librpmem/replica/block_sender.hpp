@@ -93,10 +93,10 @@ public:
     BlockPass(const BlockPass&) = delete;
     BlockPass& operator=(const BlockPass&) = delete;
 
-    // Sends the first marked blocks at or after FROM, at most max_together. Waits until those of
-    // earlier calls are durable, so that at most max_under_way are not. Moves FROM behind them.
-    // Adds the number of those that became durable to DURABLE. Returns a code of the lane. If it
-    // returns 0, check failure() of the sender.
+    // Sends the first marked blocks at or after FROM, at most max_together. Then waits until at
+    // most max_under_way - 1 of these calls have blocks that are not durable. Moves FROM behind
+    // them. Adds the number of those that became durable to DURABLE. Returns a code of the lane. If
+    // it returns 0, check failure() of the sender.
     [[nodiscard]] int send_next(std::size_t& from, std::size_t& durable);
     // Waits until all blocks are durable that were sent, and adds their number to DURABLE.
     [[nodiscard]] int finish(std::size_t& durable);

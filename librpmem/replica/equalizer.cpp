@@ -238,7 +238,7 @@ int Equalizer::compare(FrameLane& lane) {
 // session continues if this one is killed while it sends.
 void Equalizer::trust_memory_of_fresh_replica() {
     if (!is_unknown_source_ || target_.last_epoch != 0 || overwrites_ || failure() ||
-        files_.empty())
+        files_.empty() || is_read_into_ || is_later_format_)
         return;
     missing_proof_.reset();
     store_record({target_.id, target_.epoch, target_.epoch, files_});

@@ -74,13 +74,16 @@ protected:
 class Alone : public AwayTest {
 protected:
     // Opens a pool without headers as pool_, whose part exists and has no record. Its bytes are
-    // BYTE. Then makes the first call.
-    void open_existing(char byte) {
+    // BYTE. Then makes the first call that writes; READS: after one that reads into the memory.
+    void open_existing(char byte, bool reads = false) {
         write_pool_set("existing.set", "OPTION NOHDRS\n8M %/part0");
         std::ofstream(directory() / "part0") << std::string(local.size(), byte);
         fs::permissions(directory() / "part0", fs::perms::owner_read | fs::perms::owner_write);
         local.fill(31);
         pool_ = sound(open(local, 1, "existing.set"));
+        if (reads) {
+            ASSERT_TRUE(succeeded(rpmem_read(pool_, local.data() + mebibyte, mebibyte, 64, 0)));
+        }
         ASSERT_TRUE(succeeded(rpmem_persist(pool_, 8192, 100, 0, 0)));
     }
     RPMEMpool* pool_ = nullptr;

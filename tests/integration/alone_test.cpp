@@ -279,6 +279,16 @@ TEST_F(Alone, AReplicaWithUnknownBytesIsNotOverwritten) {
     EXPECT_TRUE(succeeded(rpmem_close(pool_)));
 }
 
+// Bytes of a replica may be older than those of the program, so they do not make it the source.
+TEST_F(Alone, AFreshReplicaIsNotFilledFromMemoryIntoWhichItWasRead) {
+    open_existing(0, true);
+    const auto there = part(0);
+    EXPECT_EQ(std::ranges::count(std::span(there).subspan(mebibyte), std::byte()),
+              static_cast<std::ptrdiff_t>(7 * mebibyte));
+    EXPECT_TRUE(contains(library_log(), "Nothing was sent"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool_)));
+}
+
 // It has put no bytes of the replica into the memory, so the next session has its proof.
 TEST_F(Alone, AFailedReadKeepsTheProof) {
     RPMEMpool* const pool = filled();

@@ -80,7 +80,7 @@ void FabricConnection::abandon() {
     if (sending_ == Sending::not_ours)
         return;
     if (!ended())
-        failure_ = {Fault::local, ECANCELED, name_ + ": was abandoned by this end"};
+        failure_ = abandoned(name_);
     state_->advance(FabricPhase::ended);
     // After fi_shutdown(3), the sockets provider closes its descriptor a second time when the peer
     // shuts down as well. The number may belong to another file by then.

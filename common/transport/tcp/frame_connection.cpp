@@ -183,7 +183,7 @@ void FrameConnection::abandon() {
     drop();
     if (ended())
         return;
-    failure_ = {Fault::local, ECANCELED, name_ + ": was abandoned by this end"};
+    failure_ = abandoned(name_);
     enter(Receiving::ended);
 }
 
