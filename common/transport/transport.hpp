@@ -3,9 +3,10 @@
 // in order. docs/transport.md gives the reasons for these rules.
 //
 //  1. Buffers. A piece is the payload of a frame, as the caller of post() passes it. Its memory
-//     must stay valid until released() has reached the number of the frame. Memory outside the pool
-//     may change as soon as unsent() is false. A chunk is a part of a payload that has arrived. It
-//     is valid for a Receiver until take() returns.
+//     must stay valid until released() has reached the number of the frame. Memory that is neither
+//     in the pool nor lent may change as soon as unsent() is false. Lent memory must stay as it is
+//     until the peer has acknowledged the frame. A chunk is a part of a payload that has arrived.
+//     It is valid for a Receiver until take() returns.
 //  2. Order. Frames arrive in the order of post(). A transport reads a piece only when it passes
 //     the piece to the network. If post() copied it, the copy could overwrite newer bytes that
 //     another lane has made durable in the meantime.

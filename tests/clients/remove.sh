@@ -46,6 +46,14 @@ output=$(env -u RPMEMD_OFFER sh -c "$RPMEM_CMD --remove pool.set") || fail "the 
 [ -z "$output" ] || fail "the daemon prints $output"
 expect_no_parts "$target"
 must client pmempool rm -f "$pool"
+if [ "$RPMEM_DAEMON" != "${RPMEM_PEER_DIR:-}/bin/rpmemd" ]; then # the options are those of this version
+    status=0
+    output=$(env -u RPMEMD_OFFER SSH_ORIGINAL_COMMAND='rpmemd --remove pool.set' \
+        sh -c "$RPMEM_CMD --restricted" 2>"$LOCAL/errors") || status=$?
+    [ "$status" = 13 ] || fail "status $status of a removal that is refused: $(cat "$LOCAL/errors")"
+    [ -z "$output" ] || fail "the daemon prints its refusal to standard output"
+    rm "$LOCAL/errors"
+fi
 
 step "a part that somebody holds"
 create

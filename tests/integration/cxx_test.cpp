@@ -130,6 +130,7 @@ TEST_F(Cxx, WaitsHaveALimit) {
 class CxxInSync : public Cxx {
 protected:
     // Waits up to 30 s until the loss is found: sshd closes the connection after the daemon ended.
+    // Nothing reports that to a program without calls, so it has to look again and again.
     static librpmem::ReplicaStatus once_away(const librpmem::Pool& pool) {
         librpmem::ReplicaStatus status = pool.replica_state().value();
         for (int i = 0; i < 3000 && status.state == librpmem::ReplicaState::in_sync; ++i) {

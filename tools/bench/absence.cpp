@@ -178,13 +178,13 @@ private:
 Result<double> measure_push(const AwayTask& task) {
     RPMEM_ASSIGN(auto pool, AwayPool::create(task));
     RPMEM_TRY(pool->persist_all()); // allocates the pool on the target
+    pool.reset();
     std::vector<double> times;
     while (times.size() < copies) {
-        pool.reset();
         RPMEM_ASSIGN(const double time, AwayPool::push_file(task));
         times.push_back(time);
-        RPMEM_ASSIGN(pool, AwayPool::open(task));
     }
+    RPMEM_ASSIGN(pool, AwayPool::open(task));
     pool->remove_at_end();
     return median_of(std::move(times));
 }

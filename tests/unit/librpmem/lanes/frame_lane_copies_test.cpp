@@ -64,7 +64,6 @@ TEST(LaneCopies, FitIntoTheBuffersOfTheTransport) {
     EXPECT_EQ(sent, stub.copy.size());
 }
 
-// Each wait for an ack would cost a round trip.
 TEST(LaneCopies, ThatAreLentNeedNoSmallPieces) {
     CopyLane stub;
     stub.connection->acknowledge_all();
@@ -77,6 +76,7 @@ TEST(LaneCopies, ThatAreLentNeedNoSmallPieces) {
     EXPECT_LE(stub.connection->pieces().back().size(), 230U);
 }
 
+// Each wait for an ack would cost a round trip.
 TEST(LaneCopies, OfSeveralRangesAreDrainedTogether) {
     CopyLane stub;
     stub.connection->acknowledge_all();
