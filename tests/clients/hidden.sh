@@ -41,10 +41,6 @@ wait_for() {
     fail "$what: $(cat "$LOCAL/said" "$log")"
 }
 
-in_use() {
-    ! flock --nonblock "$replica" true
-}
-
 hidden() {
     cmp -s -n 4096 "$replica" /dev/zero
 }
@@ -52,6 +48,11 @@ hidden() {
 # daemon: prints the process that has locked the replica.
 daemon() {
     lslocks --noheadings --raw --output PID,PATH | awk -v path="$replica" '$2 == path { print $1; exit }'
+}
+
+# in_use: looks without a lock of its own, which would keep the daemon from opening the pool.
+in_use() {
+    [ -n "$(daemon)" ]
 }
 
 # left_catching_up: the replica is catching up, and neither its program nor its daemon lives.

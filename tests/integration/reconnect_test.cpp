@@ -97,6 +97,7 @@ TEST_F(Endings, TheDaemonIsStopped) {
     EXPECT_TRUE(!fs::exists(process) || is_in_state(process, 'Z'));
 }
 
+// The daemon ends a moment after its ssh. Until then calls need no other session.
 TEST_F(Endings, TheInitiatorsSshIsKilled) {
     RPMEMpool* const pool = filled();
     pid_t ssh = 0;
@@ -104,12 +105,14 @@ TEST_F(Endings, TheInitiatorsSshIsKilled) {
     std::ifstream(own) >> ssh;
     ASSERT_GT(ssh, 0);
     ASSERT_EQ(::kill(ssh, SIGKILL), 0);
+    ASSERT_TRUE(part_gets_unlocked(0));
     expect_unharmed(pool);
 }
 
 TEST_F(Endings, TheTargetsSshIsKilled) {
     RPMEMpool* const pool = filled();
     ASSERT_EQ(::kill(sshd_of_daemon(), SIGKILL), 0);
+    ASSERT_TRUE(part_gets_unlocked(0));
     expect_unharmed(pool);
 }
 
