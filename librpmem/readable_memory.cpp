@@ -18,10 +18,7 @@ namespace {
 // Pages that one process_vm_readv(2) reads. A block of 64 KiB has 16.
 constexpr std::size_t pages_together = 64;
 
-std::size_t page_size() {
-    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return size;
-}
+std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 std::size_t rest_of_page(const std::byte* byte) {
     return page_size() - reinterpret_cast<std::uintptr_t>(byte) % page_size();

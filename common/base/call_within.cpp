@@ -21,9 +21,7 @@ namespace {
 std::atomic<int> unfinished = 0;
 
 // A child made by fork(2) has none of its parent's threads, so no call continues there.
-void forget_in_children() {
-    static const ForkListener listener([](void*) { unfinished = 0; }, nullptr);
-}
+const ForkListener forget_calls([](void*) { unfinished = 0; }, nullptr);
 
 // Counts a call until it has ended. is_free() is false if max_unfinished_calls were running
 // already.
@@ -70,7 +68,6 @@ void stay_loaded() {
 
 Result<> call_within(std::chrono::milliseconds time, std::function<void()> body) {
     const auto end = Deadline::Clock::now() + time;
-    forget_in_children();
     const auto call = std::make_shared<Call>(std::move(body));
     if (!call->place.is_free())
         return fail(ErrorClass::resource_limit, EAGAIN, "{} earlier requests are still unanswered",

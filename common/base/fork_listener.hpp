@@ -8,7 +8,8 @@ namespace rpmem {
 
 // While a listener exists, every child calls FORKED(OWNER) before fork(2) returns in it. FORKED may
 // only call async-signal-safe functions: the other threads of the parent do not exist in the child,
-// so a mutex that they held stays locked for ever.
+// so a mutex that they held stays locked for ever. A listener that is never destroyed is global: if
+// it were a static variable of a function, the lock of its initialisation would be such a mutex.
 class ForkListener {
 public:
     using Forked = void (*)(void* owner);

@@ -19,14 +19,4 @@ void digest_blocks(std::span<const std::byte> range, std::span<BlockDigest> dige
     }
 }
 
-const BlockDigest& digest_of_zeros() {
-    static const BlockDigest digest = [] {
-        static std::array<std::byte, digest_block> zeros; // too large for the stack of some threads
-        BlockDigest first{};
-        digest_blocks(zeros, {&first, 1});
-        return first;
-    }();
-    return digest;
-}
-
 } // namespace rpmem::wire

@@ -18,7 +18,12 @@ using BlockDigest = std::array<std::byte, digest_size>;
 // allocate.
 void digest_blocks(std::span<const std::byte> range, std::span<BlockDigest> digests);
 
-// Returns the digest of a whole block of zeros.
-[[nodiscard]] const BlockDigest& digest_of_zeros();
+// The digest of a whole block of zeros.
+inline constexpr BlockDigest digest_of_zeros = {
+    std::byte{0xfd}, std::byte{0x5e}, std::byte{0xe0}, std::byte{0x61},
+    std::byte{0xc8}, std::byte{0x43}, std::byte{0x3a}, std::byte{0x0f},
+    std::byte{0x33}, std::byte{0xb2}, std::byte{0x02}, std::byte{0xd3},
+    std::byte{0x02}, std::byte{0xb6}, std::byte{0x5c}, std::byte{0xaa},
+};
 
 } // namespace rpmem::wire

@@ -20,13 +20,12 @@ namespace {
 
 using fabric::ProviderKind;
 
-// Set in children made by fork(2), because a device that the parent has opened works only in the
-// parent.
+// A device that a process has opened does not work in its children made by fork(2).
+std::atomic<bool> has_used_devices = false;
 std::atomic<bool> devices_are_the_parents = false;
 
-void remember_in_children() {
-    static const ForkListener listener([](void*) { devices_are_the_parents = true; }, nullptr);
-}
+const ForkListener lose_devices([](void*) { devices_are_the_parents = has_used_devices.load(); },
+                                nullptr);
 
 // The results of the steps that must precede libfabric's use of the devices.
 struct Preparation {
@@ -38,7 +37,7 @@ Preparation prepare_rdma(std::span<std::byte> memory, const Settings& settings) 
     Preparation preparation;
     if (!may_use_rdma(settings) || devices_are_the_parents)
         return preparation;
-    remember_in_children();
+    has_used_devices = true;
     const auto safety = settings.fork_safe ? rdma::make_fork_safe() : rdma::fork_safety();
     if (safety)
         preparation.notes.emplace_back(rdma::describe(*safety));

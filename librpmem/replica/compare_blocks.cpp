@@ -29,7 +29,7 @@ int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& our
                  std::size_t& compared, BlockMap& differing, bool& overwrites) {
     const std::size_t count = std::min(compared_together, differing.blocks() - compared);
     std::vector<wire::BlockDigest> theirs(count);
-    std::vector<wire::BlockDigest> own(count, wire::digest_of_zeros());
+    std::vector<wire::BlockDigest> own(count, wire::digest_of_zeros);
     const std::size_t offset = compared * digest_block;
     const std::size_t length = std::min(count * digest_block, ours.memory.size() - offset);
     bool was_read = false;
@@ -48,7 +48,7 @@ int compare_next(FrameLane& lane, BlockSender& sender, const ComparedMemory& our
     for (std::size_t i = 0; i < count; ++i)
         if (own[i] != theirs[i]) {
             differing.mark((compared + i) * digest_block, 1);
-            overwrites = overwrites || theirs[i] != wire::digest_of_zeros();
+            overwrites = overwrites || theirs[i] != wire::digest_of_zeros;
         }
     compared += count;
     // Otherwise the whole pool would be in the page tables of this process.

@@ -190,19 +190,20 @@ void restore(int number, const Former& former) {
 std::atomic<bool> is_locked = false;
 unsigned users = 0; // guarded by is_locked
 
+// The threads of the parent do not exist in a child, so they neither unlock nor restore.
+const ForkListener forget_threads(
+    [](void*) {
+        users = 0;
+        is_locked = false;
+        for (Slot& slot : slots)
+            slot.thread = 0;
+    },
+    nullptr);
+
 // Installs the handlers while one of these exists.
 class FaultHandlers {
 public:
     FaultHandlers() {
-        // The threads of the parent do not exist in a child, so they neither unlock nor restore.
-        static const ForkListener listener(
-            [](void*) {
-                users = 0;
-                is_locked = false;
-                for (Slot& slot : slots)
-                    slot.thread = 0;
-            },
-            nullptr);
         change([] {
             if (users++ == 0)
                 for (std::size_t i = 0; i < faults.size(); ++i)

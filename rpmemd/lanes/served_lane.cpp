@@ -150,7 +150,7 @@ void ServedLane::digest(std::byte* range, std::size_t size,
                         std::span<wire::BlockDigest> digests) const {
     for (std::size_t done = 0; !digests.empty();) {
         const std::size_t holes = medium_.hole_size(range + done, size - done) / wire::digest_block;
-        std::ranges::fill(digests.first(holes), wire::digest_of_zeros());
+        std::ranges::fill(digests.first(holes), wire::digest_of_zeros);
         const std::size_t count = std::max<std::size_t>(holes, 1);
         if (holes == 0)
             wire::digest_blocks({range + done, size - done}, digests.first(1));

@@ -62,6 +62,11 @@ TEST(BlockDigest, ChangesWithEachByteOfItsBlockOnly) {
     }
 }
 
+TEST(BlockDigest, OfZerosIsKnown) {
+    const std::vector<std::byte> zeros(digest_block);
+    EXPECT_EQ(digest_of_zeros, expected(zeros));
+}
+
 TEST(BlockDigest, OfNothingThereIsNone) { EXPECT_EQ(digest_count(0), 0U); }
 
 } // namespace
