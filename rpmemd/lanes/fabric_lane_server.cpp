@@ -213,6 +213,8 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
         log_.warning("refused a connection: {}", lane.error().text);
         return listener_->reject(request.info);
     }
+    if (!may_accept())
+        return listener_->reject(request.info);
     LaneSlot& slot = slots_[*lane];
     if (slot.state && !slot.is(FabricPhase::ended))
         lose(slot, *lane); // the peer has abandoned an earlier attempt

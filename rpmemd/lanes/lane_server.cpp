@@ -37,6 +37,17 @@ bool LaneServer::may_have_written() const {
     });
 }
 
+bool LaneServer::may_accept() {
+    if (!before_first_)
+        return true;
+    if (const auto done = before_first_(); !done) {
+        fail_by(done.error().text);
+        return false;
+    }
+    before_first_ = nullptr;
+    return true;
+}
+
 bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::LaneConnection> connection,
                        const wire::LaneCredits& credits, bool direct) {
     const wire::LaneTerms terms{.credits = credits,

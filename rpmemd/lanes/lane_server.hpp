@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,6 +49,9 @@ public:
         session_.emplace(std::move(session));
         return {};
     }
+
+    // Sets what must succeed before the first lane is accepted. Otherwise the session ends.
+    void set_before_first_lane(std::function<Result<>()> call) { before_first_ = std::move(call); }
 
     // Ends the workers because the session ends early. Reports WHY to the initiator on each lane
     // that can still send. Does not wait.
@@ -98,6 +102,8 @@ protected:
     // most one per lane.
     static unsigned count_workers(unsigned wanted, unsigned lanes);
     Result<> add_worker(std::unique_ptr<transport::Group> group);
+    // Call it before a lane is accepted, in the control loop.
+    [[nodiscard]] bool may_accept();
     // A lane that connects again gets the same worker.
     [[nodiscard]] std::size_t worker_of(unsigned lane) const { return lane % workers_.size(); }
     // Passes a lane to its worker. Returns false if the thread cannot start. The session then ends.
@@ -127,6 +133,7 @@ protected:
     std::vector<std::unique_ptr<FrameWorker>> workers_;
 
 private:
+    std::function<Result<>()> before_first_; // empty when it has succeeded
     Event failed_;
     mutable std::mutex failure_mutex_;
     std::string failure_;

@@ -86,6 +86,8 @@ Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds li
 }
 
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
+    if (!may_accept())
+        return Refused{.why = RefusalCode::no_resources};
     if (in_use_[identity.lane].exchange(true))
         return Refused{.why = RefusalCode::lane_in_use};
     // Count the lane before the welcome. The welcome may complete rpmem_create(), and then the pool

@@ -8,7 +8,7 @@ namespace rpmem::target {
 Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next, bool goes_on,
                           bool created) {
     next.epoch = !last ? 1 : goes_on ? last->epoch : last->epoch + 1;
-    next.written_epoch = next.epoch;
+    next.written_epoch = !last || created ? next.epoch : last->written_epoch;
     next.modified = 0;
     if (!last || created) {
         transport::SystemRandom random;

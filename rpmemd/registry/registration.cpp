@@ -249,8 +249,20 @@ void Registration::save_last() {
     place_.reset();
 }
 
+Result<> Registration::begin_writing() {
+    if (state_ != State::holding || !place_ || pool_.written_epoch == pool_.epoch)
+        return {};
+    PoolRecord next = pool_;
+    next.written_epoch = next.epoch;
+    RPMEM_TRY(in_context("that this session writes to the pool cannot be stored",
+                         place_->write(next)));
+    pool_ = std::move(next);
+    return {};
+}
+
 void Registration::before_change() {
     has_changed_ = true;
+    pool_.written_epoch = pool_.epoch;
     pool_.headers = {};
     save();
 }

@@ -283,6 +283,7 @@ Result<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
                       lanes.error().text);
     }
     lanes_ = std::move(*lanes);
+    lanes_->set_before_first_lane([this] { return registration_.begin_writing(); });
     connect_deadline_.emplace(configuration_.accept_timeout);
     guard_memory(); // after libfabric, whose libraries may install signal handlers of their own
     RPMEM_TRY(confine(request.provider));

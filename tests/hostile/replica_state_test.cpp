@@ -70,6 +70,29 @@ TEST_F(ReplicaStates, AreStoredWhenTheyAreConfirmed) {
     }
 }
 
+// An initiator whose session ends before it has learnt of its claim has kept the claim before. The
+// target must not require the later one of it.
+TEST_F(ReplicaStates, ASessionWithoutALaneHasNotWritten) {
+    for (const bool is_confined : {false, true}) {
+        const std::vector<std::string> more = {is_confined ? "--confine=auto" : "--confine=no"};
+        std::uint64_t last_epoch = 0;
+        for (const bool has_lane : {true, false, true}) {
+            Peer peer(directory_, more);
+            peer.take_pool();
+            ASSERT_TRUE(peer.control.pool_state());
+            if (last_epoch != 0) {
+                EXPECT_EQ(peer.control.pool_state()->last_epoch, last_epoch) << has_lane;
+            }
+            if (has_lane) {
+                EXPECT_TRUE(peer.lane().persist(8192, 64, std::byte{7}));
+                last_epoch = peer.control.pool_state()->epoch;
+            }
+            peer.daemon.signal(SIGKILL);
+            peer.expect_killed();
+        }
+    }
+}
+
 // The daemon is killed in each state. A confined one opens no file.
 TEST_F(ReplicaStates, CatchingUpHidesTheFirstPage) {
     const auto part = directory_.path() / "parts" / (std::string(existing_pool) + ".0");

@@ -248,8 +248,8 @@ TEST_P(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
     }
 }
 
-// What an initiator needs to make the replica equal. A session that was closed without a write does
-// not count as the last one that has written.
+// What an initiator needs to make the replica equal. A session that connected no lane, or was
+// closed without a write, does not count as the last one that has written.
 TEST_P(RegistrationTest, AnInitiatorLearnsWhetherThePoolIsBehind) {
     knows_states_ = true;
     expect_silent(attempt(alice, 0, use_));
@@ -257,19 +257,25 @@ TEST_P(RegistrationTest, AnInitiatorLearnsWhetherThePoolIsBehind) {
     const ClaimedPool first = *last_->pool_state();
     EXPECT_EQ(first.epoch, 1U);
     EXPECT_EQ(first.behind_since, 0);
+    ASSERT_TRUE(succeeded(last_->begin_writing()));
     expect_silent(attempt(alice, 0, use_)); // reported by the initiator, not by a notice
     EXPECT_EQ(last_->pool_state()->id, first.id);
     EXPECT_EQ(last_->pool_state()->epoch, 2U);
     EXPECT_EQ(last_->pool_state()->last_epoch, 1U);
     EXPECT_NE(last_->pool_state()->behind_since, 0);
+    ASSERT_TRUE(succeeded(last_->begin_writing()));
     last_->closed(false);
     expect_silent(attempt(alice, 0, use_));
     EXPECT_EQ(last_->pool_state()->epoch, 3U);
     EXPECT_EQ(last_->pool_state()->last_epoch, 1U);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->epoch, 4U);
+    EXPECT_EQ(last_->pool_state()->last_epoch, 1U) << "the session before had no lane";
+    ASSERT_TRUE(succeeded(last_->begin_writing()));
     last_->closed(true);
     EXPECT_EQ(last_->pool_state(), std::nullopt);
     expect_silent(attempt(alice, 0, use_));
-    EXPECT_EQ(last_->pool_state()->last_epoch, 3U);
+    EXPECT_EQ(last_->pool_state()->last_epoch, 4U);
     static_cast<void>(attempt(bob, 0, use_, true));
     EXPECT_EQ(last_->pool_state(), std::nullopt) << "a session that only reads";
     EXPECT_TRUE(failed(last_->set_replica_state(ReplicaState::in_sync), EROFS));
