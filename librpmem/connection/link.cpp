@@ -12,7 +12,6 @@
 #include <new>
 #include <span>
 #include <system_error>
-#include <thread>
 
 namespace rpmem::initiator {
 namespace {
@@ -242,18 +241,19 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
     }
 }
 
-bool Link::is_reconnecting() {
-    const std::lock_guard lock(mutex_);
-    return state_ == State::reconnecting;
+bool Link::is_given_up_within(Clock::duration time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [this] { return state_ != State::reconnecting; });
 }
 
 // The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
 Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
-    while (bound.may_try() && is_reconnecting()) {
-        if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
-            std::this_thread::sleep_for(
-                std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()));
+    while (bound.may_try()) {
+        const milliseconds pause = bound.next_pause(max_pause);
+        if (is_given_up_within(
+                std::min<std::chrono::microseconds>(with_jitter(pause), bound.left())))
+            break;
         const milliseconds time = bound.start_try();
         auto next = try_once(time, bound.tries());
         if (next) {

@@ -211,7 +211,8 @@ private:
     [[nodiscard]] bool goes_on_alone();
     [[nodiscard]] Result<> pause();
     [[nodiscard]] Result<> resume();
-    [[nodiscard]] bool is_reconnecting();
+    // Waits for up to TIME. Returns true as soon as another call has given up on the link.
+    [[nodiscard]] bool is_given_up_within(Clock::duration time);
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,

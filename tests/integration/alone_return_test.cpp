@@ -9,6 +9,7 @@
 
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace rpmem::test {
 namespace {
@@ -227,6 +228,30 @@ TEST_F(AloneRestored, APausedReplicaIsNotCompared) {
     ASSERT_EQ(steer(each, "resume"), 0);
     ASSERT_TRUE(joins(pool));
     EXPECT_FALSE(contains(library_log().substr(logged), "its parts were changed"));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// The target cannot write its files for a while. Calls are replicated meanwhile.
+TEST_F(AloneSlowly, TheRecordIsTriedAgain) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(26);
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, mebibyte, mebibyte, 0, 0)));
+    set_daemon("");
+    ASSERT_TRUE(gets_hidden());
+    const rlimit nothing{0, RLIM_INFINITY};
+    const rlimit no_limit{RLIM_INFINITY, RLIM_INFINITY};
+    ASSERT_EQ(::prlimit(daemon_process(), RLIMIT_FSIZE, &nothing, nullptr), 0);
+    ASSERT_TRUE(joins(pool));
+    local.fill(27);
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    expect_replicated(header_size, local.size() - header_size);
+    std::this_thread::sleep_for(std::chrono::seconds(2)); // so that it is tried more than once
+    EXPECT_TRUE(record_says("catching_up_since"));
+    EXPECT_EQ(first_page(), hidden);
+    ASSERT_EQ(::prlimit(daemon_process(), RLIMIT_FSIZE, &no_limit, nullptr), 0);
+    EXPECT_TRUE(record_gets_in_sync());
+    EXPECT_NE(first_page(), hidden);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 

@@ -138,6 +138,34 @@ TEST_F(InSyncAlone, TheStateFollowsTheReplica) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// The program changes 1 MiB all the time, and the target gets 1.5 MB/s.
+TEST_F(InSyncAlone, TheReasonSaysThatTheProgramIsFaster) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, mebibyte, 8, 0, 0)));
+    std::atomic<bool> is_over = false;
+    std::thread writer([&] {
+        for (std::size_t i = 0; !is_over; ++i)
+            if (rpmem_persist(pool, mebibyte + i % 16 * block_size, 8, 0, 0) != 0)
+                return;
+    });
+    set_daemon("");
+    const auto is_outpaced = [&] {
+        const rpmem_replica_state_info info = state_of(pool);
+        return info.state == RPMEM_REPLICA_CATCHING_UP &&
+               std::string_view(info.reason).starts_with("rate below writes");
+    };
+    for (int i = 0; i < 3000 && !is_outpaced(); ++i)
+        std::this_thread::sleep_for(milliseconds(10));
+    EXPECT_TRUE(is_outpaced()) << state_of(pool).reason;
+    EXPECT_TRUE(contains(state_of(pool).reason, "1500000 bytes/s"));
+    is_over = true;
+    writer.join();
+    ASSERT_TRUE(gets(pool, RPMEM_REPLICA_IN_SYNC));
+    expect_in_sync(pool);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 TEST_F(InSyncAlone, AReplicaThatHasFailedEndsTheWait) {
     RPMEMpool* const pool = filled();
     take_away();
@@ -294,6 +322,24 @@ TEST_F(InSync, ACallThatReconnectsWakesTheWait) {
     }
     expect_replicated(8192, 100);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// RPMEM_RECONNECT_TIMEOUT=1000.
+class InSyncBriefly : public InSyncTest {};
+
+// The wait reconnects, and would go on for a minute. A call that waits for it gives up after 1 s.
+TEST_F(InSyncBriefly, ACallThatGivesUpEndsTheWait) {
+    RPMEMpool* const pool = filled();
+    kill_daemon();
+    const fs::path logins = directory() / "logins";
+    set_command("echo closed >>" + logins.native() + "; exit 127");
+    const SyncWait wait(pool, minute);
+    for (int i = 0; i < 500 && !fs::exists(logins); ++i)
+        std::this_thread::sleep_for(milliseconds(10));
+    ASSERT_TRUE(fs::exists(logins)) << "the wait does not reconnect";
+    EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 100, 0, 0), ECONNRESET, "another call"));
+    wait.expect_end(ECONNRESET, Clock::now());
+    EXPECT_EQ(rpmem_close(pool), -1);
 }
 
 // RPMEM_RECONNECT_TIMEOUT=0: a lost session is final.
