@@ -69,7 +69,8 @@ make_pool() {
 }
 
 begin_work() {
-    workload run $pool --threads $threads --until $dir/done --counts $dir/counts >$dir/output 2>&1 &
+    workload run $pool --threads $threads --until $dir/done --counts $dir/counts \
+        --pause $dir/pause >$dir/output 2>&1 &
     programs[$medium]=$!
 }
 
@@ -107,9 +108,10 @@ logged() {
 }
 
 # expect_in_sync WITHOUT: waits until each program has gone on alone, WITHOUT times in all, and its
-# replica is in sync again.
+# replica is in sync again. The programs make no steps meanwhile: an emulated target is slower than they are.
 expect_in_sync() {
     local name end=$((SECONDS + max_absence))
+    touch "${media[@]/%//pause}"
     for name in "${media[@]}"; do
         use_medium $name
         until [ "$(logged 'goes on without its replica')" -ge $1 ] &&
@@ -118,6 +120,7 @@ expect_in_sync() {
             sleep 0.2
         done
     done
+    rm "${media[@]/%//pause}"
 }
 
 # Resets the target at a random moment, and expects both programs to continue when it has started.
