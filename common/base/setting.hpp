@@ -139,14 +139,14 @@ constexpr auto switch_row(std::string_view name, std::string_view default_value,
 template <auto member>
 constexpr auto timeout_row(std::string_view name, std::string_view default_value,
                            std::string_view help, std::string_view unit,
-                           std::string_view placeholder = "", std::uint64_t least = 1000,
-                           std::uint64_t most = 3600000) {
+                           std::string_view placeholder = "", std::uint64_t minimum = 1000,
+                           std::uint64_t maximum = 3600000) {
     return row_of<member>({.name = name,
                            .kind = SettingKind::number,
                            .default_value = default_value,
                            .help = help,
-                           .minimum = least,
-                           .maximum = most,
+                           .minimum = minimum,
+                           .maximum = maximum,
                            .unit = unit,
                            .placeholder = placeholder});
 }

@@ -17,17 +17,17 @@ inline constexpr unsigned bits_of_bucket = 3;
 inline constexpr unsigned steps = 1U << bits_of_bucket;
 
 // Times above 2^40 ticks, a few minutes, count as this one.
-inline constexpr std::uint64_t longest = (std::uint64_t{1} << 40) - 1;
+inline constexpr std::uint64_t max_ticks = (std::uint64_t{1} << 40) - 1;
 
 // Adding STEPS makes the formula valid for the smallest times as well, without a branch.
 [[nodiscard]] constexpr std::size_t bucket_of(std::uint64_t ticks) {
-    const std::uint64_t shifted = std::min(ticks, longest) + steps;
+    const std::uint64_t shifted = std::min(ticks, max_ticks) + steps;
     const unsigned power = static_cast<unsigned>(std::bit_width(shifted)) - 1 - bits_of_bucket;
     return static_cast<std::size_t>(power) * steps + static_cast<std::size_t>(shifted >> power) -
            steps;
 }
 
-inline constexpr std::size_t buckets = bucket_of(longest) + 1;
+inline constexpr std::size_t buckets = bucket_of(max_ticks) + 1;
 
 // Returns the smallest time in BUCKET. BUCKET may be one past the last.
 [[nodiscard]] constexpr std::uint64_t min_of(std::size_t bucket) {

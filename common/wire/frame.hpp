@@ -131,9 +131,9 @@ inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_siz
 // Returns how many bytes of the credits a frame uses. Linux charges a receive buffer at least this
 // minimum for a packet, however small it is.
 [[nodiscard]] constexpr std::uint64_t weight_of(const FrameHeader& header) {
-    constexpr std::uint64_t least = 2304;
+    constexpr std::uint64_t min_weight = 2304;
     const std::uint64_t size = frame_header_size + payload_of(header);
-    return size < least ? least : size;
+    return size < min_weight ? min_weight : size;
 }
 inline constexpr std::uint32_t min_credit_bytes = 64 * 1024;
 // A welcome with more frames is invalid. An initiator stores the range of each unacknowledged

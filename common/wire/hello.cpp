@@ -17,8 +17,8 @@ Failure malformed_hello(fmt::format_string<Args...> why, Args&&... args) {
         fail(ErrorClass::link_lost, EBADMSG, why, std::forward<Args>(args)...).value());
 }
 
-Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
-    RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, least));
+Result<> check_size(std::span<const std::byte> bytes, std::size_t min_size) {
+    RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, min_size));
     if (announced != bytes.size())
         return malformed_hello("its size field is {}, but it has {} bytes", announced,
                                bytes.size());
@@ -91,13 +91,14 @@ std::string with_offer(const std::string& command, OfferForm form) {
     return fmt::format("export {}={}; {}", offer_variable, offer_value, command);
 }
 
-Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t least) {
+Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t min_size) {
     if (bytes.size() < hello_size_field)
         return malformed_hello("it has {} bytes; its size field alone has {}", bytes.size(),
                                hello_size_field);
     const std::size_t size = ByteReader(bytes).big_endian<std::uint32_t>();
-    if (size < least || size > max_hello_size)
-        return malformed_hello("its size is {}; {} to {} are allowed", size, least, max_hello_size);
+    if (size < min_size || size > max_hello_size)
+        return malformed_hello("its size is {}; {} to {} are allowed", size, min_size,
+                               max_hello_size);
     return size;
 }
 

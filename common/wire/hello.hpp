@@ -106,9 +106,9 @@ struct HelloAnswer {
 }
 
 // Returns the size of a hello or an answer from its first bytes. Fails with EBADMSG unless it is
-// from LEAST to max_hello_size.
+// from MIN_SIZE to max_hello_size.
 [[nodiscard]] Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes,
-                                                    std::size_t least);
+                                                    std::size_t min_size);
 
 [[nodiscard]] std::vector<std::byte> encode(const Hello& hello);
 [[nodiscard]] std::vector<std::byte> encode(const HelloAnswer& answer);

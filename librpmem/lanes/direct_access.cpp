@@ -52,9 +52,9 @@ int FrameLane::let_data_arrive() {
 int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8_t last_flags) {
     if (const int code = let_data_arrive())
         return code;
-    const std::size_t most = std::min(max_written, connection_->abilities().max_bytes);
+    const std::size_t max_size = std::min(max_written, connection_->abilities().max_bytes);
     while (length > 0) {
-        const std::size_t size = std::min(length, most);
+        const std::size_t size = std::min(length, max_size);
         if (written_.size() == max_unconfirmed_writes)
             if (const int code = confirm_writes())
                 return code;
@@ -63,7 +63,7 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
             }))
             return code;
         // In a range of several pieces an ack of each shows that the target makes progress.
-        const std::uint8_t flags = size == length && length < most
+        const std::uint8_t flags = size == length && length < max_size
                                        ? last_flags
                                        : std::uint8_t{wire::frame_flag::answer_wanted};
         if (method_ == Method::appliance)
@@ -98,9 +98,9 @@ int FrameLane::confirm_writes() {
 int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::size_t length) {
     if (const int code = let_data_arrive())
         return code;
-    const std::size_t most = std::min(max_read, connection_->abilities().max_bytes);
+    const std::size_t max_size = std::min(max_read, connection_->abilities().max_bytes);
     while (length > 0) {
-        const std::size_t size = std::min(length, most);
+        const std::size_t size = std::min(length, max_size);
         if (const int code = post_directly([&] {
                 return connection_->read(offset, {destination, size});
             }))

@@ -97,7 +97,7 @@ RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, b
 
 int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     constexpr std::uint8_t flags = wire::frame_flag::answer_wanted | wire::frame_flag::deep;
-    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // maximum of a frame
+    constexpr std::size_t max_piece = UINT32_MAX / whole_word * whole_word; // maximum of a frame
     const int sent = goes_directly(length, false) ? write_directly(offset, length, 0)
                                                   : send(offset, length, 0, More::follows);
     if (sent != 0)
@@ -106,7 +106,7 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
         if (const int code = confirm_writes())
             return code;
     for (std::size_t done = 0; done < length;) {
-        const std::size_t size = std::min(length - done, most);
+        const std::size_t size = std::min(length - done, max_piece);
         if (const int code = post(FrameType::persist, flags, offset + done,
                                   static_cast<std::uint32_t>(size), More::none))
             return code;
@@ -234,9 +234,9 @@ int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t leng
 }
 
 int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size_t length) {
-    const std::size_t most = max_read_piece(responses_.max_payload());
+    const std::size_t max_piece = max_read_piece(responses_.max_payload());
     while (length > 0) {
-        const auto size = static_cast<std::uint32_t>(std::min(length, most));
+        const auto size = static_cast<std::uint32_t>(std::min(length, max_piece));
         if (const int code = request_data(FrameType::read, {destination, size}, offset, size))
             return code;
         destination += size;

@@ -97,8 +97,8 @@ Result<std::string> Channel::receive_some(const Deadline& deadline) {
     return text;
 }
 
-std::string Channel::output_there(std::size_t most) {
-    std::string text(most, '\0');
+std::string Channel::output_there(std::size_t max_size) {
+    std::string text(max_size, '\0');
     const auto ready = wait_readable(streams_.output.get(), Deadline(std::chrono::seconds(0)));
     const ssize_t got =
         ready && *ready ? ::read(streams_.output.get(), text.data(), text.size()) : 0;

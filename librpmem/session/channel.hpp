@@ -54,8 +54,8 @@ public:
     // Waits for output and returns it. Returns an empty string if the output has ended.
     Result<std::string> receive_some(const Deadline& deadline);
 
-    // Returns output that has arrived, at most MOST bytes, without waiting.
-    std::string output_there(std::size_t most);
+    // Returns output that has arrived, at most MAX_SIZE bytes, without waiting.
+    std::string output_there(std::size_t max_size);
 
     // Readable if output has arrived or has ended.
     [[nodiscard]] int output_fd() const { return streams_.output.get(); }

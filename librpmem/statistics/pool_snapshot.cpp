@@ -85,9 +85,9 @@ CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
     const CallTotals& totals = snapshot.of[static_cast<unsigned>(call)];
     // Another process may have written any number of ticks.
     const auto nanoseconds = [&](std::uint64_t ticks) {
-        constexpr double most = 9e18;
-        return static_cast<std::uint64_t>(
-            std::min(static_cast<double>(ticks) * snapshot.facts.nanoseconds_of_tick, most));
+        constexpr double max_nanoseconds = 9e18;
+        return static_cast<std::uint64_t>(std::min(
+            static_cast<double>(ticks) * snapshot.facts.nanoseconds_of_tick, max_nanoseconds));
     };
     const auto at = [&](double share) {
         return nanoseconds(statistics::quantile(totals.calls, share));
@@ -98,7 +98,7 @@ CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
             .p50 = at(0.5),
             .p99 = at(0.99),
             .p999 = at(0.999),
-            .longest = at(1)};
+            .max = at(1)};
 }
 
 PoolSnapshot since(const PoolSnapshot& before, PoolSnapshot now) {

@@ -34,7 +34,7 @@ struct CallSummary {
     std::uint64_t p50;
     std::uint64_t p99;
     std::uint64_t p999;
-    std::uint64_t longest;
+    std::uint64_t max;
 };
 
 [[nodiscard]] CallSummary summarize(const PoolSnapshot& snapshot, CallKind call);

@@ -12,7 +12,7 @@ rpmem_call_stats statistics_of(const PoolSnapshot& snapshot, CallKind call) {
             .p50_ns = summary.p50,
             .p99_ns = summary.p99,
             .p999_ns = summary.p999,
-            .longest_ns = summary.longest};
+            .longest_ns = summary.max};
 }
 
 } // namespace

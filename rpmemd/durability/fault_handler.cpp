@@ -166,19 +166,19 @@ FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
     records_->channels = std::move(channels);
     for (PartInMemory& part : parts) {
         Record record{std::move(part), {}, {}, {}};
-        std::size_t longest = 0;
+        std::size_t max_after = 0;
         for (const FaultCause cause : all_fault_causes) {
             Record::Cause& known = record.causes[static_cast<std::size_t>(cause)];
             known.after = fmt::format(": {}; restore the pool from a replica\n", describe(cause));
             if (records_->channels.message)
                 known.message = records_->channels.message(record.part, cause);
-            longest = std::max(longest, known.after.size());
+            max_after = std::max(max_after, known.after.size());
         }
         record.before =
             fmt::format("rpmemd: the session ends: part {} cannot be read or written at offset ",
                         record.part.path);
         record.text.reserve(max_stamp + records_->channels.log_prefix.size() +
-                            record.before.size() + max_digits + longest);
+                            record.before.size() + max_digits + max_after);
         records_->parts.push_back(std::move(record));
     }
     active = records_.get();

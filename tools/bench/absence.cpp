@@ -35,10 +35,10 @@ public:
     void add(Nanoseconds time) {
         ++counts_[std::min(static_cast<std::size_t>(time.count()), counts_.size() - 1)];
         ++total_;
-        longest_ = std::max(longest_, time);
+        max_ = std::max(max_, time);
     }
     [[nodiscard]] bool is_empty() const { return total_ == 0; }
-    [[nodiscard]] Nanoseconds longest() const { return longest_; }
+    [[nodiscard]] Nanoseconds max() const { return max_; }
     [[nodiscard]] double p99_us() const {
         const auto wanted =
             static_cast<std::uint64_t>(std::ceil(static_cast<double>(total_) * 0.99));
@@ -54,7 +54,7 @@ private:
     // One for each nanosecond. The last one counts all times that are longer.
     std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(1'000'001);
     std::uint64_t total_ = 0;
-    Nanoseconds longest_{};
+    Nanoseconds max_{};
 };
 
 double median_of(std::vector<double> values) {
@@ -159,7 +159,7 @@ private:
         if (calls.is_empty())
             return missed();
         p99 = calls.p99_us();
-        round_.join_pause = std::max(round_.join_pause, in_milliseconds(calls.longest()));
+        round_.join_pause = std::max(round_.join_pause, in_milliseconds(calls.max()));
         return AwayPool::finish(resuming);
     }
 

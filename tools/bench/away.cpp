@@ -78,7 +78,7 @@ Result<AwayRound> measure_away_once(const Options& options, bool compares) {
         .pool_size = options.pool_size(),
         .pace = {.nanoseconds =
                      Nanoseconds(milliseconds(std::max(options.milliseconds, min_pace))).count(),
-                 .least = 1},
+                 .min_operations = 1},
         .compares = compares};
     RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
     const int theirs = pair.theirs.get();

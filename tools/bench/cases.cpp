@@ -41,7 +41,7 @@ constexpr std::array<char, 64> unauthenticated_bytes{};
 
 Pace pace_of(unsigned time, std::size_t bytes) {
     return {.nanoseconds = Nanoseconds(milliseconds(time)).count(),
-            .least = bytes < large_range ? 8U : 1U};
+            .min_operations = bytes < large_range ? 8U : 1U};
 }
 
 double min_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }

@@ -25,17 +25,17 @@ using Nanoseconds = std::chrono::nanoseconds;
 
 // How long each thread repeats its operation in a round.
 struct Pace {
-    std::int64_t nanoseconds = 0; // approximate duration
-    std::uint64_t least = 1;      // minimum number of operations, even if they take longer
+    std::int64_t nanoseconds = 0;     // approximate duration
+    std::uint64_t min_operations = 1; // minimum number of operations, even if they take longer
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, nanoseconds, least)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, nanoseconds, min_operations)
 
 // A quantile of the times of operations.
 struct Quantile {
     const char* name; // in a report
     double part;      // share of the operations that took no longer
 };
-inline constexpr std::array<Quantile, 7> quantiles{{{"least_us", 0},
+inline constexpr std::array<Quantile, 7> quantiles{{{"min_us", 0},
                                                     {"p25_us", 0.25},
                                                     {"p50_us", 0.5},
                                                     {"p75_us", 0.75},
@@ -100,7 +100,8 @@ Result<Samples> repeat(const Pace& pace, Operation operation) {
     samples.nanoseconds.reserve(4096);
     const Clock::time_point begin = Clock::now();
     for (Clock::time_point time = begin, started = begin;
-         time - begin < Nanoseconds(pace.nanoseconds) || samples.nanoseconds.size() < pace.least;
+         time - begin < Nanoseconds(pace.nanoseconds) ||
+         samples.nanoseconds.size() < pace.min_operations;
          started = time) {
         RPMEM_TRY(operation());
         time = Clock::now();

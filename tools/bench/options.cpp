@@ -119,14 +119,14 @@ int usage_error(const std::string& problem) {
 } // namespace
 
 std::size_t Options::pool_size() const {
-    constexpr std::size_t least = std::size_t{64} << 20;
+    constexpr std::size_t min_size = std::size_t{64} << 20;
     constexpr std::size_t page = pool_header_size;
     std::size_t largest = 0;
     for (const std::size_t size : sizes)
         largest = std::max(
             largest, wants("flush") && size <= largest_flush ? size * flushes_before_drain : size);
     const std::size_t pages = (largest * max_lanes() + page - 1) / page;
-    return std::max(pool_header_size + pages * page, least);
+    return std::max(pool_header_size + pages * page, min_size);
 }
 
 std::optional<int> parse(int argc, char** argv, Options& options) {

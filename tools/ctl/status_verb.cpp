@@ -48,9 +48,9 @@ std::string time_text(std::uint64_t nanoseconds) {
 }
 
 json json_of(const CallSummary& calls) {
-    return {{"calls", calls.calls},       {"bytes", calls.bytes}, {"total_ns", calls.total},
-            {"p50_ns", calls.p50},        {"p99_ns", calls.p99},  {"p999_ns", calls.p999},
-            {"longest_ns", calls.longest}};
+    return {{"calls", calls.calls},   {"bytes", calls.bytes}, {"total_ns", calls.total},
+            {"p50_ns", calls.p50},    {"p99_ns", calls.p99},  {"p999_ns", calls.p999},
+            {"longest_ns", calls.max}};
 }
 
 // Why the target is not connected, or does not get in sync.
@@ -138,7 +138,7 @@ std::string describe(const RunningPool& running, double seconds) {
             static_cast<double>(calls.calls) / share,
             size_text(static_cast<std::uint64_t>(static_cast<double>(calls.bytes) / share)),
             time_text(calls.p50), time_text(calls.p99), time_text(calls.p999),
-            time_text(calls.longest));
+            time_text(calls.max));
     }
     text += fmt::format("  unconfirmed {}; reconnects {}, replayed {}; waits for the target {}\n",
                         size_text(pool.unconfirmed_bytes), pool.facts.reconnects,

@@ -46,7 +46,7 @@ TEST(PoolSnapshot, HasTheSumOfTheLanes) {
     EXPECT_EQ(persists.calls, 6);
     EXPECT_EQ(persists.bytes, 600);
     EXPECT_LE(persists.p50, persists.p99);
-    EXPECT_LE(persists.p99, persists.longest);
+    EXPECT_LE(persists.p99, persists.max);
     EXPECT_EQ(summarize(seen, CallKind::read).bytes, 7);
     EXPECT_EQ(summarize(seen, CallKind::drain).calls, 0);
 }
