@@ -5,18 +5,19 @@
 
 namespace rpmem::initiator {
 
-// No lane is usable before this returns, so the first write of each lane comes here. Writes on
-// other lanes wait for the mutex, so nothing else is sent during the comparison.
+// No write uses a lane before this succeeds, so the first write of each lane comes here. Writes on
+// other lanes wait for the mutex, so no other write is sent during the comparison.
 Result<> Pool::equalize(const char* call, unsigned lane, CallBound& bound) {
     RPMEM_TRY(refuse_in_child(call));
     const std::lock_guard lock(equalizer_->mutex());
     if (!equalizer_->is_pending())
         return {};
     RPMEM_TRY(in_context(call, equalizer_->check_accepted()));
-    RPMEM_ASSIGN(const bool is_left, leave_comparison(call, lane, bound));
-    if (is_left)
+    const Result<bool> is_left = leave_comparison(call, lane, bound);
+    if (is_left && *is_left)
         return {};
-    if (auto done = compare_and_send(call, lane, bound); !done) {
+    if (auto done = is_left ? compare_and_send(call, lane, bound) : Failure(is_left.error());
+        !done) {
         leave(lane); // the next call compares again
         return done;
     }
@@ -50,10 +51,10 @@ Result<> Pool::set_replica_state(const char* call, wire::ReplicaState state, Cal
     });
 }
 
-// The first write of a program that goes on alone does not wait for a comparison: the session ends
-// as if it were lost, and the thread that catches up compares in the next one. Returns false if
-// this call has to compare itself. What can fail comes before hand_over(), so a failed call is
-// repeated as a whole.
+// The first write of a program that goes on alone does not wait for a comparison. The session ends
+// as if it were lost, and the thread that catches up compares in the next session. Returns false if
+// this call must compare itself. After a failure the comparison is still pending, because every
+// step that can fail precedes hand_over().
 Result<bool> Pool::leave_comparison(const char* call, unsigned lane, CallBound& bound) {
     if (!catch_up_)
         return false;
@@ -73,8 +74,8 @@ Result<bool> Pool::leave_comparison(const char* call, unsigned lane, CallBound& 
     return true;
 }
 
-// For a session in which the thread that catches up could not do it. A refusal is no reason to
-// leave the session open: the next one compares.
+// rpmem_close() calls this if the thread that catches up could not record that the replica is in
+// sync. Ignores a refusal, so that the session is still closed. The next session then compares.
 Result<> Pool::record_in_sync(const char* call, CallBound& bound) {
     Result<> stored = set_replica_state(call, wire::ReplicaState::in_sync, bound);
     return !stored && stored.error().kind == ErrorClass::target_refused ? Result<>() : stored;

@@ -7,7 +7,9 @@
 #include "common/base/unique_fd.hpp"
 #include "tests/integration/alone_pool.hpp"
 
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -193,6 +195,44 @@ TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
 
 // libpmemobj unmaps its memory before rpmem_close(). Here another mapping takes its place, and the
 // close waits for the join.
+// No attribute of FILE can be changed, while IS_FIXED. Stores through its mapping can.
+testing::AssertionResult fix_attributes(const fs::path& file, bool is_fixed) {
+    const rpmem::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    int flags = 0;
+    if (::ioctl(fd.get(), FS_IOC_GETFLAGS, &flags) != 0)
+        return testing::AssertionFailure() << std::strerror(errno);
+    flags = is_fixed ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    if (::ioctl(fd.get(), FS_IOC_SETFLAGS, &flags) != 0)
+        return testing::AssertionFailure() << std::strerror(errno);
+    return testing::AssertionSuccess();
+}
+
+// The target cannot record that the program may go on alone. The first write fails, and so must all
+// that follow: the replica still lacks what it lacked.
+TEST_F(AloneSlowly, WithoutTheRecordNoWriteFollows) {
+    RPMEMpool* const pool = filled();
+    take_away();
+    local.fill(28);
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    set_daemon("");
+    RPMEMpool* const again = opened(2);
+    const fs::path part0 = directory() / "part0";
+    if (!fix_attributes(part0, true)) {
+        rpmem_close(again);
+        GTEST_SKIP() << "no file can be made immutable here";
+    }
+    const auto before = part(0);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(rpmem_persist(again, 8192, 8, 0, 0), -1) << i;
+    EXPECT_TRUE(part(0) == before);
+    ASSERT_TRUE(fix_attributes(part0, false));
+    EXPECT_TRUE(succeeded(rpmem_persist(again, 8192, 8, 0, 0)));
+    ASSERT_TRUE(joins(again));
+    expect_replicated(header_size, local.size() - header_size);
+    EXPECT_TRUE(succeeded(rpmem_close(again)));
+}
+
 TEST_F(AloneRestored, MemoryThatWasUnmappedIsNotSent) {
     RPMEMpool* const pool = filled();
     take_away();
