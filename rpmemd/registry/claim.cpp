@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/claim.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 namespace rpmem::target {
+namespace {
+
+std::uint64_t next_epoch(const PoolRecord& record) {
+    return std::max(record.epoch, record.released_epoch) + 1;
+}
+
+} // namespace
 
 Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next, bool goes_on,
                           bool created) {
-    next.epoch = !last ? 1 : goes_on ? last->epoch : last->epoch + 1;
+    next.epoch = !last ? 1 : goes_on ? last->epoch : next_epoch(*last);
     next.written_epoch = !last || created ? next.epoch : last->written_epoch;
     next.modified = 0;
     if (!last || created) {
@@ -24,8 +32,10 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
     if (!goes_on && !last->closed && next.behind_since == 0)
         next.behind_since = last->since;
     // The claim began with the session of generation 0, which this one resumes.
-    if (goes_on)
+    if (goes_on) {
         next.since = last->since;
+        next.released_epoch = last->released_epoch;
+    }
     return next;
 }
 
@@ -37,7 +47,7 @@ bool is_changed_by_others(const PoolRecord& last, const PoolRecord& now) {
 
 PoolRecord changed_by_others(PoolRecord record) {
     constexpr std::int64_t second = 1000000000;
-    ++record.epoch;
+    record.epoch = next_epoch(record);
     record.written_epoch = record.epoch;
     record.owner = Owner{};
     record.generation = 0;
@@ -72,7 +82,7 @@ PoolRecord with_state(PoolRecord record, ReplicaState state, bool may_go_alone) 
 }
 
 PoolRecord accepted(PoolRecord record) {
-    ++record.epoch;
+    record.epoch = next_epoch(record);
     record.written_epoch = record.accepted_epoch = record.epoch;
     record.owner = Owner{};
     record.generation = 0;

@@ -156,6 +156,7 @@ void describe(auto& fields, PoolRecord& record, std::uint64_t format) {
     fields.field("failure", record.failure);
     fields.optional_field("written_epoch", record.written_epoch);
     fields.optional_field("modified", record.modified);
+    fields.optional_field("released_epoch", record.released_epoch);
     if (format < format_with_states)
         return;
     fields.field("catching_up_since", record.catching_up_since);

@@ -86,6 +86,9 @@ struct PoolRecord {
     // program that does not write the record, such as rpmemd 1.12.1, shows by that. 0 if unknown,
     // as long as a session has the pool.
     std::int64_t modified = 0;
+    // Epoch of a later claim that was released, because its session cannot have written. No other
+    // claim gets it: its initiator may have recorded it as its own. 0 if there is none.
+    std::uint64_t released_epoch = 0;
 
     bool operator==(const PoolRecord&) const = default;
 };

@@ -254,8 +254,8 @@ Result<> Registration::begin_writing() {
         return {};
     PoolRecord next = pool_;
     next.written_epoch = next.epoch;
-    RPMEM_TRY(in_context("that this session writes to the pool cannot be stored",
-                         place_->write(next)));
+    RPMEM_TRY(
+        in_context("that this session writes to the pool cannot be stored", place_->write(next)));
     pool_ = std::move(next);
     return {};
 }
@@ -305,7 +305,10 @@ void Registration::release() {
         return;
     pool_.closed = true;
     pool_.alone_since = 0;
+    const std::uint64_t epoch = pool_.epoch;
     pool_ = last_.value_or(pool_);
+    if (epoch > pool_.epoch)
+        pool_.released_epoch = epoch;
     save();
 }
 

@@ -281,6 +281,23 @@ TEST_P(RegistrationTest, AnInitiatorLearnsWhetherThePoolIsBehind) {
     EXPECT_TRUE(failed(last_->set_replica_state(ReplicaState::in_sync), EROFS));
 }
 
+// The initiator of the released claim may have recorded its epoch. If another initiator got the
+// same one and wrote, the record would prove to the first one that it has the newer bytes.
+TEST_P(RegistrationTest, AReleasedEpochIsNotUsedAgain) {
+    knows_states_ = true;
+    expect_silent(attempt(alice, 0, use_));
+    last_->closed(true);
+    expect_silent(attempt(bob, 0, use_));
+    EXPECT_EQ(last_->pool_state()->epoch, 2U);
+    last_->release();
+    expect_silent(attempt(bob, 0, use_));
+    EXPECT_EQ(last_->pool_state()->epoch, 3U);
+    EXPECT_EQ(last_->pool_state()->last_epoch, 1U);
+    last_->release();
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->epoch, 4U);
+}
+
 TEST_P(RegistrationTest, AReplicaThatCatchesUpStaysSoUntilItIsInSync) {
     knows_states_ = true;
     expect_silent(attempt(alice, 0, use_));

@@ -42,7 +42,8 @@ inline PoolRecord pool_record(std::uint64_t generation = 3) {
             .behind_since = 0,
             .failure = "",
             .written_epoch = 7,
-            .modified = 1700000000123456789};
+            .modified = 1700000000123456789,
+            .released_epoch = 8};
 }
 
 class StateDirectoryTest : public testing::Test {
