@@ -15,8 +15,8 @@
 namespace rpmem {
 
 // While a guard exists, its thread may load libraries. The destructor restores the floating-point
-// environment and the signal dispositions, except for handlers that the application has changed in
-// the meantime.
+// environment. It also restores the disposition of each signal whose handler is now in a library
+// that was loaded since the constructor.
 class LoadingGuard {
 public:
     LoadingGuard();

@@ -20,8 +20,8 @@ public:
     ErrorMark& operator=(const ErrorMark&) = delete;
 };
 
-// Like ErrorMark, but for libssl, which clears the queue in a handshake and a key update. It saves
-// the queue and restores it.
+// Like ErrorMark, but for libssl, which clears the queue in a handshake and a key update. The
+// constructor saves the queue, and the destructor restores it.
 class ErrorQueue {
 public:
     ErrorQueue() {

@@ -15,7 +15,8 @@
 //  4. Waiting. Only Group::wait() blocks.
 //  5. Bounds. Sizes from a peer are checked before their use. The Receiver checks them against the
 //     type of the frame and against the pool.
-//  6. Threads. One thread at a time uses a connection or a group. Different ones share nothing.
+//  6. Threads. One thread at a time uses a group and its connections. Connections of different
+//     groups may be used at the same time.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -67,7 +68,8 @@ struct ConnectionFailure {
     return failure;
 }
 
-// Receives the frames that arrive at this end.
+// The owner of a connection, to which poll() delivers frames: begin(), then take() for each chunk
+// unless begin() has set PLACE, then end().
 class Receiver {
 public:
     virtual ~Receiver() = default;
@@ -76,22 +78,22 @@ public:
     // frame violates the protocol.
     virtual bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
                        std::string& why) = 0;
-    // A chunk of the payload, which begins at POSITION. Each chunk except the last ends at a
-    // multiple of 8 bytes in the pool.
+    // A chunk has arrived. It begins at byte POSITION of the payload. Each chunk except the last
+    // ends at an offset in the pool that is a multiple of 8.
     virtual void take(const wire::FrameHeader& header, std::size_t position,
                       std::span<const std::byte> chunk) = 0;
     // The frame is complete. Returns like begin().
     virtual bool end(const wire::FrameHeader& header, std::string& why) = 0;
 };
 
-// The result of posting a frame.
+// Whether post(), write() or read() has accepted the operation.
 enum class PostResult {
     yes,
     full, // the queue of the connection is full until the network accepts some frames
     ended,
 };
 
-// Whether the caller posts another frame at once. The transport then sends both together.
+// Whether the caller posts another frame at once. The transport may then send both together.
 enum class More { none, follows };
 
 // Direct access: RDMA writes and reads of the peer's registered memory, without the peer's
@@ -119,7 +121,8 @@ public:
     // Accepts the whole frame or nothing. PIECE is its payload.
     virtual PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                             More more) = 0;
-    // Returns true while posted frames, or a failure to send them, wait for poll().
+    // Returns true while posted frames, or a failure to send them, wait for poll(). Over libfabric:
+    // returns true after close(), while the bye is in the send queue.
     [[nodiscard]] virtual bool unsent() const = 0;
     // Returns a number N: the pieces of frames 1 to N are no longer needed. N may be too low until
     // another frame is posted or close() is called.
@@ -132,18 +135,19 @@ public:
     virtual std::size_t poll(Receiver& receiver) = 0;
     // Sends a bye after all posted frames. No frame may be posted afterwards.
     virtual void close() = 0;
-    // Closes the descriptors in a child made by fork(2), by async-signal-safe calls only. The
-    // parent continues to use its own.
+    // Call it in a child made by fork(2). Closes the descriptors of the child, or over libfabric
+    // leaves them alone. Makes only async-signal-safe calls. The parent is not affected.
     virtual void release_in_child() = 0;
     // Ends the connection at once. Afterwards no piece is read, and nothing is stored for a read.
     // Does not throw.
     virtual void abandon() = 0;
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
-    // Lends MEMORY to the connection, so that pieces in it are sent without a copy. It replaces
-    // what was lent before; an empty one replaces it by nothing. The peer must have acknowledged
-    // all frames with pieces in the former memory, or this end must have abandoned the connection.
-    // Returns false if nothing is lent, for example because the memory cannot be locked.
+    // Lends MEMORY to the connection, so that pieces in it are sent without a copy. MEMORY replaces
+    // the memory that was lent before. If MEMORY is empty, nothing is lent any more. The peer must
+    // have acknowledged all frames with pieces in the former memory, or this end must have
+    // abandoned the connection. Returns false if nothing is lent, for example because MEMORY cannot
+    // be locked.
     virtual bool lend(std::span<std::byte> memory) { return !memory.empty(); }
     // Returns whether a direct read may store into PLACE.
     [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
@@ -168,8 +172,8 @@ public:
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-// Interrupts the wait for a lane when its session is lost. A transport knows no sessions, so the
-// initiator detects the loss, see librpmem/connection/monitor.hpp.
+// Interrupts a wait on a lane when the session of the lane is lost. A transport does not know about
+// sessions, so the initiator detects the loss. See librpmem/connection/monitor.hpp.
 struct WaitInterrupt {
     int fd = -1; // readable if the session may be lost
     // Checks for the loss, for a few milliseconds at most. Thread-safe. Must not throw.
@@ -180,7 +184,7 @@ struct WaitInterrupt {
 inline constexpr std::string_view connect_setting =
     "RPMEM_CONNECT_TIMEOUT, or less while reconnecting";
 
-// The limits of connecting a lane.
+// How long connecting a lane may take, and what interrupts it.
 struct ConnectLimits {
     std::chrono::milliseconds time; // including all retries
     WaitInterrupt interrupt{};
@@ -188,8 +192,8 @@ struct ConnectLimits {
 
 enum class WaitResult { look, woken, timed_out };
 
-// The connections that one thread serves: an initiator has a group for each lane, a target one for
-// each worker.
+// The connections that one thread serves. An initiator has a group for each lane. A target has a
+// group for each worker.
 class Group {
 public:
     Group() = default;

@@ -7,7 +7,8 @@
 //   an operation       always                           unless the target violated the protocol, or
 //                                                       is alive and did not answer in time
 //   a request          unless the target refused it     like an operation
-//   the session        see Session::poll_for_loss()     unless the medium has failed
+//   the session        see Session::poll_for_loss()     unless the medium has failed, or the target
+//                                                       violated the protocol
 #include "librpmem/connection/link.hpp"
 
 #include <algorithm>
@@ -83,10 +84,10 @@ Result<> Link::lane_failed(Connection& connection, const FrameLane& lane, int co
 }
 
 // Another connection does not help if the target violated the protocol, or if it is alive and did
-// not complete an operation in time. Such an error becomes a refusal, with two exceptions. A call
-// that has already spent time on a loss may have too little left even for a good target. With
-// RPMEM_ON_LOSS=wait or alone another connection is tried, because the medium of the target may
-// have stalled for a while only.
+// not complete an operation in time. Such an error becomes a refusal. A late operation has two
+// exceptions. A call that has already spent time on a loss may have too little left even for a good
+// target. With RPMEM_ON_LOSS=wait or alone another connection is tried, because the medium of the
+// target may have stalled only for a while.
 Result<> Link::lose(Connection& connection, Error error, const CallBound& bound) {
     const bool is_late =
         error.code == ETIMEDOUT && !bound.has_begun() && !waits_without_limit() && !goes_on_alone();

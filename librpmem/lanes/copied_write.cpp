@@ -12,7 +12,7 @@ using wire::FrameType;
 
 namespace {
 
-constexpr std::size_t word = 8; // the target makes no less durable at once
+constexpr std::size_t word = 8; // the target stores an aligned word as a whole
 
 } // namespace
 

@@ -96,7 +96,7 @@ Result<> make_directory(const std::string& path) {
 
 } // namespace
 
-// A line for each field: its name and its value, separated by blanks.
+// Each line has a name and one or more values, separated by blanks.
 std::string encode(const InitiatorRecord& record) {
     std::string text = fmt::format("version {}\npool {}\nepoch {}\nopened_epoch {}\n", format,
                                    hex_of(record.pool), record.epoch, record.opened_epoch);
@@ -172,7 +172,8 @@ Result<> InitiatorRecordFile::write(const InitiatorRecord& record) const {
     RPMEM_TRY(make_directory(directory_));
     const std::string text = encode(record);
     const std::string temporary = fmt::format("{}.{}", path_, ::getpid());
-    static_cast<void>(::unlink(temporary.c_str())); // of a process that was killed
+    // A killed process that had the same process ID may have left this file.
+    static_cast<void>(::unlink(temporary.c_str()));
     const UniqueFd fd(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
     if (!fd)

@@ -14,8 +14,9 @@ struct Account {
     std::string home{};
 };
 
-// Looks the user up in the user database, like ssh(1). The database may be in the network, so this
-// fails with ETIMEDOUT after TIME. Fails with ENOENT if it has no such user.
+// Looks up the user in the user database, as ssh(1) does. The database may be on another machine.
+// Fails with ETIMEDOUT if the lookup takes longer than TIME, and with ENOENT if there is no such
+// user.
 Result<Account> current_account(std::chrono::milliseconds time);
 
 } // namespace rpmem::initiator

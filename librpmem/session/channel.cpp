@@ -19,7 +19,7 @@ namespace {
 // Only the end of the error text is kept, because a banner of sshd may precede the cause.
 constexpr std::size_t max_error_text = std::size_t{1} << 16;
 
-// Maximum number of bytes that a message quotes of it: less than a screen of 24 lines.
+// Maximum number of bytes of the error text in a message: less than a screen of 24 lines.
 constexpr std::size_t max_quoted = 1000;
 
 std::string printable_line(std::string_view line) {
@@ -107,8 +107,8 @@ std::string Channel::output_there(std::size_t max_size) {
 }
 
 void Channel::collect_error_text() {
-    // The command may write without end, so the number of reads is limited. A caller that waits for
-    // more calls this again.
+    // The command may write without end, so the number of reads is limited. A caller that wants the
+    // rest must call this again.
     constexpr int max_reads = 16;
     std::array<char, 4096> buffer;
     for (int i = 0; i < max_reads && streams_.error; ++i) {

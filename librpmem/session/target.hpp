@@ -21,7 +21,7 @@ struct Target {
 };
 
 // An IPv6 address with a port is written [address]:port. An IPv6 address without brackets has no
-// port. Fails with EINVAL.
+// port. Fails with EINVAL if TEXT is not a target string.
 Result<Target> parse_target(std::string_view text);
 
 } // namespace rpmem::initiator

@@ -19,8 +19,8 @@ constexpr std::chrono::minutes max_sleep(10);
 constexpr std::chrono::seconds leaving_time(3);
 constexpr std::chrono::milliseconds leaving_tick(50);
 
-// Returns whether the connection can send nothing more. After a protocol violation it has ended()
-// for input, but an error can still be sent.
+// Returns true if nothing more can be sent. After a protocol violation ended() returns true, but an
+// error can still be sent.
 bool has_closed(const transport::LaneConnection& connection) {
     return connection.fd() < 0 ||
            (connection.ended() && !transport::can_notify_peer(connection.failure().fault));
@@ -77,8 +77,8 @@ void FrameWorker::stop() {
         thread_.join();
 }
 
-// An exception here is usually std::bad_alloc, so its text is short: reporting it should not need
-// memory. The lanes end with the process.
+// An exception here is usually std::bad_alloc. Only its text is reported, because a string that
+// short needs no memory. The lanes end with the process.
 void FrameWorker::run() try {
     take_arrived();
     while (turn()) {

@@ -26,8 +26,9 @@ namespace rpmem::target {
 
 class FrameWorker {
 public:
-    // Called in the thread of the worker when a lane has ended, except by end() or stop(). PROBLEM
-    // is why the session must end, too, or empty. Also called, with lane 0, if the thread fails.
+    // Called in the thread of the worker when a lane has ended, except by end() or stop().
+    // ERROR_TEXT is why the session must end, too, or empty. Also called, with lane 0, if the
+    // thread fails.
     using Ended =
         std::function<void(unsigned lane, const std::string& how, std::string error_text)>;
 
@@ -79,7 +80,7 @@ private:
     Ended ended_;
     std::shared_ptr<WorkerCounters> counters_ = std::make_shared<WorkerCounters>();
     std::atomic<bool> stopping_ = false;
-    std::mutex arriving_; // protects arrived_ and last_words_
+    std::mutex arriving_; // protects arrived_ and end_text_
     std::vector<std::unique_ptr<ServedLane>> arrived_;
     std::string end_text_; // the error text for all lanes, from end(); empty to send none
     Lanes lanes_;

@@ -69,7 +69,7 @@ std::optional<PoolHeader> sound_header(const LockedPart& part) {
 }
 
 // Fails if PART must not be removed with the pool set. NAMED is the pool set in the first valid
-// header. A part without a header can be recognised by its owner only.
+// header. If a part has no header, only the owner of the file shows whether it belongs to the pool.
 Result<> check_belongs(const LockedPart& part, const std::optional<Uuid>& named) {
     const auto& path = part.file.path().native();
     if (const auto header = sound_header(part); header && header->poolset_uuid != *named)

@@ -14,7 +14,8 @@ inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 102
 // Enough for the lines of describe(): a value, and in a comment the file that it comes from.
 inline constexpr std::size_t max_configuration_line_size = 3 * (max_setting_size + 1);
 
-// Fails with EINVAL. The error text has FILE, the line number and the line.
+// Fails with EINVAL if TEXT is invalid. The error text contains FILE, the line number and the
+// beginning of the line.
 [[nodiscard]] Result<Layer> parse_configuration(std::string_view text,
                                                 const std::filesystem::path& file);
 

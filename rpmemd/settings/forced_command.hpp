@@ -15,7 +15,7 @@ namespace rpmem::target {
 struct ClientCommand {
     enum class Action { serve, remove, probe, act };
 
-    bool knows_hello = false; // the client knows the hello
+    bool knows_hello = false; // the command has RPMEMD_OFFER=1 or --offer
     Action action = Action::serve;
     // For remove:
     std::string pool_set{};
@@ -40,7 +40,7 @@ struct ClientCommand {
 [[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);
 
 struct AdmittedCommand {
-    bool knows_hello = false; // the client knows the hello
+    bool knows_hello = false; // the client's command has RPMEMD_OFFER=1 or --offer
     std::string warning;      // why the client's command was ignored, or empty
 };
 

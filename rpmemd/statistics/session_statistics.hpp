@@ -21,16 +21,16 @@ class SessionStatistics {
 public:
     // An empty DIRECTORY disables statistics. Removes the files of daemons that were killed.
     SessionStatistics(const std::filesystem::path& directory, Log log);
-    // Removes the file. Must run after the pool is closed, so that the disk does not delay that.
+    // Removes the file. Must run after the pool is closed, because a slow disk may delay it.
     ~SessionStatistics();
     SessionStatistics(const SessionStatistics&) = delete;
     SessionStatistics& operator=(const SessionStatistics&) = delete;
 
-    // Sets the umask for the statistics file, so call it when the session creates no other file any
-    // more. Returns a descriptor of the directory for the confinement, or -1 without statistics.
+    // Sets the umask for the statistics file. Call it when the session will create no other files.
+    // Returns a descriptor of the directory for the confinement, or -1 without statistics.
     [[nodiscard]] int prepare_confinement() const;
-    // Call it once, after the session is confined. Landlock does not apply to threads that run
-    // then.
+    // Call it once, after the session is confined. Landlock does not apply to threads that were
+    // started before.
     void start(SessionFacts facts, std::vector<std::shared_ptr<const WorkerCounters>> workers);
 
 private:

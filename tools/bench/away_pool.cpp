@@ -21,15 +21,15 @@
 namespace rpmem::bench {
 namespace {
 
-// The calls use so many blocks of 64 KiB.
+// The calls go round through call_blocks blocks of block_size bytes.
 constexpr std::size_t block_size = std::size_t{64} << 10;
 constexpr std::size_t call_blocks = 16;
 
-// Bound of an answer of rpmemctl, of a catch-up, and of the wait for the end of another session.
+// Limit for a run of rpmemctl, for a catch-up, and for the wait until another session has ended.
 constexpr std::chrono::seconds timeout(60);
 
-// Earlier libraries do not have these functions, and this program can measure such libraries. So
-// it does not link them.
+// Returns null if the library lacks the function. This program also measures earlier libraries, so
+// it looks up newer functions at run time.
 template <typename Function>
 Function* function_of_library(const char* name) {
     return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
@@ -48,7 +48,7 @@ Result<> require_library() {
 
 std::string memory_file(const AwayTask& task) { return task.directory + "/memory"; }
 
-// Random bytes, so that every digest differs from that of zeros.
+// Fills MEMORY with random bytes, so that every digest differs from that of zeros.
 void fill(std::span<std::byte> memory) {
     std::mt19937_64 random(1); // NOLINT(cert-msc51-cpp): the same bytes in each run
     for (std::size_t i = 0; i + sizeof(std::uint64_t) <= memory.size();
@@ -75,7 +75,7 @@ Result<ChildProcess> start_ctl(std::vector<std::string> words, int output) {
     return started;
 }
 
-// The session before may still be ending on the target.
+// Tries again while the pool is busy, because the previous session may still be ending.
 RPMEMpool* open_when_free(const AwayTask& task, std::span<std::byte> memory) {
     const auto end = Clock::now() + timeout;
     while (true) {

@@ -25,7 +25,7 @@ struct Options {
     std::vector<unsigned> lanes{1, 4};
     unsigned rounds = 11;
     unsigned milliseconds = 10; // approximate duration of one measurement in a round
-    std::string medium;         // a file on the target; empty: raw TCP copies to memory
+    std::string medium;         // file on the target to which raw TCP copies; empty for memory
     std::string answer_program; // rpmem-bench on the target; empty: the same path as here
     bool table = false;
     bool no_spin = false;
@@ -40,7 +40,7 @@ struct Options {
     [[nodiscard]] std::size_t pool_size() const;
 };
 
-// Fills in OPTIONS. Returns an exit status if help or an error was printed.
+// Fills in OPTIONS. Returns an exit status if help, the version or an error was printed.
 [[nodiscard]] std::optional<int> parse(int argc, char** argv, Options& options);
 
 } // namespace rpmem::bench

@@ -25,8 +25,9 @@ namespace {
 constexpr std::size_t piece = std::size_t{1} << 20; // bytes that are hashed at once
 constexpr std::uint64_t max_chunks = 65536;
 // Limits on the answer of a hostile target, which could otherwise make this program hash zeros for
-// years. A chunk has at most 1 / min_chunks of the pool, or default_chunk if that is more. A pool
-// is at most as large as a process could map. rpmemd chooses up to 16384 chunks of at least 1 MiB.
+// years. A chunk has at most 1 / min_chunks of the pool, rounded up to a power of two, or
+// default_chunk if that is more. A pool is at most as large as a process could map. rpmemd chooses
+// up to 16384 chunks of at least 1 MiB.
 constexpr std::uint64_t min_chunks = 1024;
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_pool_size = std::uint64_t{1} << 47;
@@ -85,7 +86,7 @@ Result<> check(const PoolDigests& read) {
         return fail(
             ErrorClass::link_lost, EPROTO,
             "the target's digests are malformed: {} digests of chunks of {} bytes for bytes "
-            "{} to {} of {}; chunks may have at most {} bytes (1/{} of the pool)",
+            "{} to {} of {}; chunks may have at most {} bytes (1/{} of the pool, rounded up)",
             read.digests.size(), read.chunk, read.first, read.length, read.size,
             read.length > 0 ? max_chunk(read.length) : 0, min_chunks);
     return {};

@@ -17,7 +17,7 @@ struct FabricTarget {
     const fabric::EventQueue& events;
     std::chrono::microseconds spin_time;
     FabricPool pool;
-    std::size_t queue;       // maximum of operations in progress
+    std::size_t queue;       // maximum number of operations in progress
     std::size_t max_payload; // payload size that CREATE or OPEN asked for
 };
 
@@ -27,13 +27,13 @@ struct OpenedFabricLane {
     wire::LaneCredits credits{};
 };
 
-// Maximum number of frames in the credits of a lane, and maximum number of its receive buffers. The
-// queues have room for both.
+// Maximum number of frames that the credits of a lane allow, and of receive buffers of the lane.
+// The receive queue has room for all these buffers.
 inline constexpr std::uint32_t max_lane_frames = 64;
 inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_reads + 2;
 
 // Connects lane number LANE to a target of protocol 0.1. Lanes must be connected in order. WHERE
-// names the target in error texts.
+// names the connection in error texts.
 [[nodiscard]] Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane,
                                                            const FabricTarget& target,
                                                            const std::string& where,

@@ -35,7 +35,8 @@ public:
     [[nodiscard]] const fabric::CompletionQueue& completions() const { return completions_; }
     // Passes completions to their connections, for a bounded time.
     void look();
-    // A provider had no room for an operation, and does not report when it has room again.
+    // Call it when a provider has no room for an operation. The next wait() is then short, because
+    // the provider does not report when it has room again.
     void expect_room() { expects_room_ = true; }
 
     // CONNECTION must be a FabricConnection. Posts its receive buffers. At the target, also accepts
@@ -53,7 +54,8 @@ private:
     FabricGroup(fabric::CompletionQueue completions, std::size_t operations,
                 std::chrono::microseconds spin_time)
         : completions_(std::move(completions)), operations_(operations), policy_(spin_time) {}
-    // Passes completions to their connections until the queue is empty, or after MAX_READS.
+    // Passes completions to their connections until the queue is empty, for at most MAX_READS
+    // reads.
     void read_completions(std::size_t max_reads);
     int read_in_time(Entries& entries, int wake, std::chrono::milliseconds limit);
     void dispatch(const Entries& entries, int got);

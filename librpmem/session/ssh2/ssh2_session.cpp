@@ -51,12 +51,13 @@ constexpr std::array checksums = {
 };
 
 struct Method {
-    int number; // of libssh2: LIBSSH2_METHOD_...
+    int number; // a constant LIBSSH2_METHOD_...
     const char* what;
     std::span<const std::string_view> names; // the best first
 };
 
-// All methods except that of host keys, whose order depends on the known keys.
+// The methods with a fixed list of algorithms above. The order of the host key algorithms depends
+// on the known keys.
 constexpr std::array methods = {
     Method{LIBSSH2_METHOD_KEX, "key exchange", key_exchanges},
     Method{LIBSSH2_METHOD_CRYPT_CS, "cipher", ciphers},
@@ -152,7 +153,7 @@ Failure Ssh2Session::no_handshake(int status, const std::string& server) const {
 
 Result<> Ssh2Session::prefer_all(std::span<const std::string_view> host_keys) const {
     RPMEM_TRY(prefer(LIBSSH2_METHOD_HOSTKEY, host_keys, "host key"));
-#ifdef LIBSSH2_METHOD_SIGN_ALGO // since 1.11, which can sign with an RSA key by SHA-2
+#ifdef LIBSSH2_METHOD_SIGN_ALGO // libssh2 1.11 and later support RSA signatures with SHA-2
     if (::libssh2_session_method_pref(session_, LIBSSH2_METHOD_SIGN_ALGO,
                                       "rsa-sha2-512,rsa-sha2-256") != 0)
         return fail(ErrorClass::bug, EINVAL, "libssh2 {} has no rsa-sha2 signatures",
