@@ -126,9 +126,9 @@ Result<> Equalizer::check_accepted() const {
                 target_.accepted_epoch, recorded_epoch_);
 }
 
-// With a proof, the record gets the epoch of this session at once. Otherwise the proof would be
-// lost if this process is killed before its first write, because the target takes the session for
-// one that may have written.
+// With a proof, the record gets the epoch of this session at once, beside the one that was proved.
+// The next session needs the former if this process is killed after it has connected a lane, and
+// the latter if it is killed before.
 void Equalizer::look_at_machine() {
     struct Found {
         std::vector<LocalFile> files;
@@ -160,7 +160,7 @@ void Equalizer::look_at_machine() {
         recorded_epoch_ = std::max(found->record->epoch, found->record->opened_epoch);
     missing_proof_ = missing_proof(target_, found->record, files_);
     if (may_send())
-        store_record({target_.id, found->record->epoch, target_.epoch, found->record->files,
+        store_record({target_.id, target_.last_epoch, target_.epoch, found->record->files,
                       found->record->attributes});
 }
 

@@ -72,6 +72,7 @@ TEST_F(EqualizerTest, OnlyASessionAfterOneThatWroteMaySend) {
     EXPECT_TRUE(open(5, 1)->may_send()) << "the session before has written";
     EXPECT_TRUE(open(5, 1)->must_compare());
     EXPECT_TRUE(open(6, 1)->may_send()) << "it was opened with a proof, and has not written";
+    EXPECT_TRUE(open(6, 1)->may_send()) << "the one before connected no lane";
     EXPECT_FALSE(open(9, 1)->may_send()) << "another session has written since";
 }
 
