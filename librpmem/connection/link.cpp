@@ -232,7 +232,7 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
     try {
         note_problem(loss);
         lost.cut();
-        return try_until_up(loss, bound);
+        return try_until_up(lost, loss, bound);
     } catch (const std::bad_alloc&) {
         return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
     } catch (const std::exception& exception) {
@@ -241,18 +241,20 @@ Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const
     }
 }
 
-bool Link::is_given_up_within(Clock::duration time) {
+bool Link::is_given_up_within(Clock::duration time, const Connection& lost) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [this] { return state_ != State::reconnecting; });
+    return changed_.wait_for(
+        lock, time, [&] { return state_ != State::reconnecting || current_.get() != &lost; });
 }
 
 // The pause grows in BOUND. So it goes on growing if a new session is lost within the same call.
-Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
+Result<std::shared_ptr<Connection>> Link::try_until_up(const Connection& lost, const Error& loss,
+                                                       CallBound& bound) {
     Error last = loss;
     while (bound.may_try()) {
         const milliseconds pause = bound.next_pause(max_pause);
         if (is_given_up_within(
-                std::min<std::chrono::microseconds>(with_jitter(pause), bound.left())))
+                std::min<std::chrono::microseconds>(with_jitter(pause), bound.left()), lost))
             break;
         const milliseconds time = bound.start_try();
         auto next = try_once(time, bound.tries());

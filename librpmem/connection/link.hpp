@@ -211,13 +211,15 @@ private:
     [[nodiscard]] bool goes_on_alone();
     [[nodiscard]] Result<> pause();
     [[nodiscard]] Result<> resume();
-    // Waits for up to TIME. Returns true as soon as another call has given up on the link.
-    [[nodiscard]] bool is_given_up_within(Clock::duration time);
+    // Waits for up to TIME. Returns true as soon as another call has given up on LOST. Since then
+    // the link may have had another connection, and lost it, too.
+    [[nodiscard]] bool is_given_up_within(Clock::duration time, const Connection& lost);
     void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
                                                        CallBound& bound) noexcept;
-    Result<std::shared_ptr<Connection>> try_until_up(const Error& loss, CallBound& bound);
+    Result<std::shared_ptr<Connection>> try_until_up(const Connection& lost, const Error& loss,
+                                                     CallBound& bound);
     [[nodiscard]] Result<> compare_claims(const Connection& next) const;
     Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;

@@ -98,9 +98,9 @@ public:
     // catching up, or whose initiator may have gone on without it, is refused with ESTALE.
     Result<> adopt(const PoolUse& use, bool knows_states);
     // Call it before the initiator can write. Records that this claim may have changed the pool,
-    // which is durable on return. Until then the last claim that may have done so is an earlier one.
-    // Otherwise an initiator whose session is lost before it has learnt of its claim could not prove
-    // any more that its memory is the source.
+    // which is durable on return. Until then the last claim that may have done so is an earlier
+    // one. Otherwise an initiator whose session is lost before it has learnt of its claim could not
+    // prove any more that its memory is the source.
     Result<> begin_writing();
     // Call them before and after a change of the headers.
     void before_change();
