@@ -45,4 +45,11 @@ private:
     Clock::time_point began_ = Clock::now();
 };
 
+// Returns the result of CALL, which may take the promised time.
+template <typename Call>
+auto in_promised_time(const Call& call) {
+    const PromisedTime time;
+    return call();
+}
+
 } // namespace rpmem::test

@@ -55,10 +55,7 @@ protected:
     // Expects another session to take over, with no effect for the caller but the time.
     void expect_unharmed(RPMEMpool* pool) {
         const pid_t before = daemon_process();
-        {
-            const PromisedTime time;
-            EXPECT_TRUE(succeeded(persist_all(pool)));
-        }
+        EXPECT_TRUE(succeeded(in_promised_time([&] { return persist_all(pool); })));
         EXPECT_NE(daemon_process(), before);
         EXPECT_TRUE(succeeded(rpmem_close(pool)));
         expect_equal();
@@ -125,10 +122,7 @@ TEST_F(Endings, WhileAPoolIsCreated) {
         ASSERT_LT(bytes, 2000);
         set_command(ending_after(bytes));
         const std::size_t logged = daemon_log().size();
-        {
-            const PromisedTime time;
-            pool = create(local, 1);
-        }
+        pool = in_promised_time([&] { return create(local, 1); });
         if (!pool) {
             EXPECT_TRUE(failed(pool, ECONNRESET)) << bytes;
             for (int i = 0; i < 100 && fs::exists(directory() / "part0"); ++i)
@@ -156,10 +150,7 @@ TEST_F(Endings, WhileAPoolIsOpened) {
     for (std::size_t bytes = 0; !pool; bytes += 61) {
         ASSERT_LT(bytes, 2000);
         set_command(ending_after(bytes));
-        {
-            const PromisedTime time;
-            pool = open(local, 1);
-        }
+        pool = in_promised_time([&] { return open(local, 1); });
         EXPECT_TRUE(pool || failed(pool, ECONNRESET)) << bytes;
         EXPECT_TRUE(pool || part_gets_unlocked(0)) << bytes;
     }
