@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests SET_REPLICA_STATE and POOL_STATE with the real daemon, also confined. The test fails if a
 // session is told another state than the last one that was stored, if a state is lost with its
-// daemon, if a request that must be refused is granted or ends the session without need, if the
-// first page of a pool that is catching up is in the part, or if a
-// client that cannot compare the pool may write to a pool that is catching up.
+// daemon, or if a request that must be refused is granted or ends the session without need. It also
+// fails if the first page of a pool that is catching up is in the part, if a client that cannot
+// compare the pool may write to a pool that is catching up, if a claim without a lane counts as one
+// that has written, or if a lane is accepted before its claim counts.
 #include "tests/hostile/peer.hpp"
 
 #include <ctime>
@@ -91,6 +92,32 @@ TEST_F(ReplicaStates, ASessionWithoutALaneHasNotWritten) {
             peer.expect_killed();
         }
     }
+}
+
+// A daemon that loses power after a lane was connected must know that the claim may have written.
+TEST_F(ReplicaStates, AClaimIsDurableBeforeItsFirstLaneIsAccepted) {
+    const auto recording = directory_.path() / "recording";
+    const std::vector<std::string> recorded = {"LD_PRELOAD=" RECORDER_PATH,
+                                               "RPMEM_RECORDER_LOG=" + recording.string(),
+                                               "ASAN_OPTIONS=verify_asan_link_order=0"};
+    expect_state(false); // the first claim on a pool always counts
+    Peer peer(directory_, {}, recorded);
+    peer.take_pool();
+    const std::size_t before = test::read_file(recording).size();
+    const RawLane lane = peer.lane();
+    const std::string calls = test::read_file(recording).substr(before);
+    const auto written = calls.find("fsetxattr ");
+    ASSERT_NE(written, std::string::npos) << calls;
+    EXPECT_NE(calls.find("fsync ", written), std::string::npos) << calls;
+    peer.expect_close();
+    // The second write of the record is that of the first lane.
+    auto failing = recorded;
+    failing.emplace_back("RPMEM_RECORDER_FAULTS=fsetxattr:parts:2:28");
+    Peer full(directory_, {}, failing);
+    full.take_pool();
+    EXPECT_THROW(full.lane(), std::runtime_error);
+    full.expect_end("that this session writes to the pool cannot be stored");
+    EXPECT_EQ(directory_.damage(), "");
 }
 
 // The daemon is killed in each state. A confined one opens no file.

@@ -16,6 +16,18 @@
 namespace rpmem::test {
 namespace {
 
+// No attribute of FILE can be changed, while IS_FIXED. Stores through its mapping can.
+testing::AssertionResult fix_attributes(const fs::path& file, bool is_fixed) {
+    const rpmem::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    int flags = 0;
+    if (::ioctl(fd.get(), FS_IOC_GETFLAGS, &flags) != 0)
+        return testing::AssertionFailure() << std::strerror(errno);
+    flags = is_fixed ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    if (::ioctl(fd.get(), FS_IOC_SETFLAGS, &flags) != 0)
+        return testing::AssertionFailure() << std::strerror(errno);
+    return testing::AssertionSuccess();
+}
+
 // With an RPMEM_PEER_TIMEOUT of 1 s, a change of a part 3 s after the loss is not the daemon's.
 class AloneRestored : public Alone {
 protected:
@@ -109,6 +121,16 @@ protected:
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return first_page() == hidden;
     }
+    // The replica lacks all of the last session, which was closed while the target was away.
+    RPMEMpool* opened_after_going_on_alone(std::uint64_t seed) {
+        RPMEMpool* const pool = filled();
+        take_away();
+        local.fill(seed);
+        EXPECT_TRUE(succeeded(persist_all(pool)));
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+        set_daemon("");
+        return opened(2);
+    }
     const std::string hidden = std::string(header_size, '\0');
 };
 
@@ -175,13 +197,7 @@ TEST_F(AloneSlowly, WithoutHeadersTheFirstPageComesLast) {
 // A session that went on alone has ended. The call returns while nearly all of the pool still has
 // to be sent.
 TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
-    RPMEMpool* const pool = filled();
-    take_away();
-    local.fill(6);
-    EXPECT_TRUE(succeeded(persist_all(pool)));
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    set_daemon("");
-    RPMEMpool* const again = opened(2);
+    RPMEMpool* const again = opened_after_going_on_alone(6);
     EXPECT_TRUE(succeeded(rpmem_persist(again, 8192, 8, 0, 0)));
     std::byte byte{};
     EXPECT_TRUE(failed(rpmem_read(again, &byte, 8192, 1, 0), ENOTCONN));
@@ -193,30 +209,10 @@ TEST_F(AloneSlowly, TheFirstWriteDoesNotWaitForTheComparison) {
     EXPECT_FALSE(record_says("alone_since"));
 }
 
-// libpmemobj unmaps its memory before rpmem_close(). Here another mapping takes its place, and the
-// close waits for the join.
-// No attribute of FILE can be changed, while IS_FIXED. Stores through its mapping can.
-testing::AssertionResult fix_attributes(const fs::path& file, bool is_fixed) {
-    const rpmem::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    int flags = 0;
-    if (::ioctl(fd.get(), FS_IOC_GETFLAGS, &flags) != 0)
-        return testing::AssertionFailure() << std::strerror(errno);
-    flags = is_fixed ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
-    if (::ioctl(fd.get(), FS_IOC_SETFLAGS, &flags) != 0)
-        return testing::AssertionFailure() << std::strerror(errno);
-    return testing::AssertionSuccess();
-}
-
 // The target cannot record that the program may go on alone. The first write fails, and so must all
 // that follow: the replica still lacks what it lacked.
 TEST_F(AloneSlowly, WithoutTheRecordNoWriteFollows) {
-    RPMEMpool* const pool = filled();
-    take_away();
-    local.fill(28);
-    EXPECT_TRUE(succeeded(persist_all(pool)));
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    set_daemon("");
-    RPMEMpool* const again = opened(2);
+    RPMEMpool* const again = opened_after_going_on_alone(28);
     const fs::path part0 = directory() / "part0";
     if (!fix_attributes(part0, true)) {
         rpmem_close(again);
@@ -233,6 +229,8 @@ TEST_F(AloneSlowly, WithoutTheRecordNoWriteFollows) {
     EXPECT_TRUE(succeeded(rpmem_close(again)));
 }
 
+// libpmemobj unmaps its memory before rpmem_close(). Here another mapping takes its place, and the
+// close waits for the join.
 TEST_F(AloneRestored, MemoryThatWasUnmappedIsNotSent) {
     RPMEMpool* const pool = filled();
     take_away();
@@ -271,7 +269,7 @@ TEST_F(AloneRestored, APausedReplicaIsNotCompared) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// The target cannot write its files for a while. Calls are replicated meanwhile.
+// The target cannot write its files for a while. Calls are replicated in the meantime.
 TEST_F(AloneSlowly, TheRecordIsTriedAgain) {
     RPMEMpool* const pool = filled();
     take_away();
@@ -286,7 +284,8 @@ TEST_F(AloneSlowly, TheRecordIsTriedAgain) {
     local.fill(27);
     EXPECT_TRUE(succeeded(persist_all(pool)));
     expect_replicated(header_size, local.size() - header_size);
-    std::this_thread::sleep_for(std::chrono::seconds(2)); // so that it is tried more than once
+    // Enough for several attempts. Nothing shows them: the daemon cannot write its log either.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     EXPECT_TRUE(record_says("catching_up_since"));
     EXPECT_EQ(first_page(), hidden);
     ASSERT_EQ(::prlimit(daemon_process(), RLIMIT_FSIZE, &no_limit, nullptr), 0);

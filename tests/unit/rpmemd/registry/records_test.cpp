@@ -164,7 +164,7 @@ TEST(Records, OnlyAPoolThatMayNotBeOpenedHasTheLaterFormat) {
     alone.catching_up_since = 0;
     EXPECT_TRUE(test::contains(value_of(encode_attribute(alone)), "\"version\":3"));
     alone.catching_up_since = 1700000009;
-    alone.accepted_epoch = 0xffffffffffff;
+    alone.accepted_epoch = alone.released_epoch = 0xffffffffffff;
     EXPECT_LT(value_of(encode_attribute(alone)).size(), 960U);
     PoolRecord accepted = pool_record();
     accepted.accepted_epoch = 3;

@@ -276,6 +276,10 @@ TEST_P(RegistrationTest, AnInitiatorLearnsWhetherThePoolIsBehind) {
     EXPECT_EQ(last_->pool_state(), std::nullopt);
     expect_silent(attempt(alice, 0, use_));
     EXPECT_EQ(last_->pool_state()->last_epoch, 4U);
+    last_->before_change();
+    last_->after_change(use_.headers);
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(last_->pool_state()->last_epoch, 5U) << "the one before has changed the headers";
     static_cast<void>(attempt(bob, 0, use_, true));
     EXPECT_EQ(last_->pool_state(), std::nullopt) << "a session that only reads";
     EXPECT_TRUE(failed(last_->set_replica_state(ReplicaState::in_sync), EROFS));
