@@ -157,8 +157,10 @@ void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
         group_->remove(lane->connection());
 }
 
-// Ends the lanes sorted by index, so that a simulation is reproducible.
+// Ends the lanes sorted by index, so that a simulation is reproducible. wait() may have returned
+// without a look at the event that announces new lanes, and they get the text, too.
 void FrameWorker::take_leave() {
+    take_arrived();
     std::vector<std::unique_ptr<ServedLane>> lanes;
     for (auto& [connection, lane] : std::exchange(lanes_, {}))
         lanes.push_back(std::move(lane));

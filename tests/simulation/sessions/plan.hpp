@@ -147,6 +147,7 @@ struct Plan {
     milliseconds reconnect_timeout;
     milliseconds reconnect_delay;
     milliseconds target_peer_timeout;
+    milliseconds accept_timeout{120000};
     AlonePlan alone;
     std::vector<PlannedFault> faults;
 };

@@ -181,6 +181,7 @@ private:
         configuration.threads = plan.workers;
         configuration.spin_time = 0;
         configuration.peer_timeout = plan.target_peer_timeout;
+        configuration.accept_timeout = plan.accept_timeout;
         configuration.use_syslog = false;
         return configuration;
     }

@@ -8,6 +8,7 @@
 #include "tests/simulation/sessions/disk.hpp"
 #include "tests/simulation/sessions/plan.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace rpmem::simulation::sessions {
@@ -158,21 +159,22 @@ private:
         const Time one_try = std::max(reconnecting / 3, min_try);
         const Time settles =
             std::min(2 * (time_of(plan_.connect_timeout) + operation), 2 * one_try) +
-            time_of(plan_.target_peer_timeout) + 8 * second + wait_for_lane();
+            time_of(plan_.target_peer_timeout) + 8 * second + wait_for_lane(*end.error);
         if (is_close(end) || now < last_fault + settles)
             return {};
         return fmt::format("gave up {} ms behind the last fault", (now - last_fault) / millisecond);
     }
-    // A later session ends an earlier daemon that still has the pool. If state-dir has lost its
-    // name, a daemon whose initiator was silenced before the first lane keeps the pool for
-    // accept-timeout.
-    [[nodiscard]] Time wait_for_lane() const {
-        constexpr Time accept_timeout = 120 * second; // default of rpmemd
-        const bool may_lose_names =
+    // A daemon whose initiator falls silent before the first lane keeps the pool for
+    // accept-timeout. A later session finds and ends it by its file in state-dir, unless state-dir
+    // has lost that.
+    [[nodiscard]] Time wait_for_lane(const Error& error) const {
+        const bool may_lose_files =
             std::ranges::any_of(plan_.faults, [](const PlannedFault& planned) {
                 return planned.fault == Fault::lost_state || planned.fault == Fault::no_state;
             });
-        return troubles.has_silence && may_lose_names ? accept_timeout : 0;
+        const bool is_in_use = error.text.find("the pool is in use") != std::string::npos;
+        return troubles.has_silence && may_lose_files && is_in_use ? time_of(plan_.accept_timeout)
+                                                                   : 0;
     }
     // Only another owner of the pool ends a program that goes on alone.
     [[nodiscard]] std::string judge_error_alone(const CallEnd& end) const {
